@@ -1,0 +1,48 @@
+"""What can go wrong for a user, as one small tree. Each message says what, where, and what to do.
+
+RegardError
+├── ConfigError       a recipe or an override is wrong; all mistakes at once
+├── DataError         a file is missing, empty, malformed or disagrees with its partner
+├── CheckpointError   a model file cannot be read, or a run does not fit its recipe
+├── TrainingError     the loss is not a number, the disk is full
+└── UsageError        a call or a command that cannot mean anything
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RegardError(Exception):
+    """The parent of every error that a user can mend; the command line prints it without a traceback."""
+
+
+class ConfigError(RegardError):
+    """One or more mistakes in a recipe, gathered so that nobody mends them one run at a time."""
+
+    def __init__(self, mistakes: Iterable[str]) -> None:
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(self.mistakes))
+
+
+class DataError(RegardError):
+    """Text that cannot be used as it is; the message names the file and the line."""
+
+
+class CheckpointError(RegardError):
+    """A model or run folder that cannot be read or continued."""
+
+
+class TrainingError(RegardError):
+    """Training stopped before anything good was overwritten."""
+
+
+class UsageError(RegardError):
+    """A request that cannot be carried out as asked."""
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """` Did you mean 'heads'?`, or nothing when no known word is near."""
+    near = difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)
+    return f" Did you mean '{near[0]}'?" if near else ""
