@@ -1,0 +1,38 @@
+# Two commands are all there is to know: `make quickstart` and `make test`.
+
+PYTHON ?= python3
+
+# The pins of constraints.txt are what CI runs. Some of them (numpy 2.4, filelock 4.2) have no release for Python 3.10,
+# so there pip chooses within the ranges of pyproject.toml. `make CONSTRAINTS= …` does the same on any Python.
+CONSTRAINTS ?= $(shell $(PYTHON) -c 'import sys; print("constraints.txt" if sys.version_info >= (3, 11) else "")')
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart test check clean
+
+help:
+	@echo 'make quickstart   install into .venv, train on the bundled corpus, translate, write the attention page'
+	@echo 'make test         run the tests'
+	@echo 'make check        lint, formatting and types'
+	@echo 'make clean        remove .venv and caches; runs/ and prepared/ stay'
+
+quickstart: .venv/.installed
+	.venv/bin/regard quickstart
+
+test: .venv/.installed
+	.venv/bin/python -m pytest
+
+check: .venv/.installed
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+
+.venv/.installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and \
+		"regard needs Python 3.10 or later, and $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12")'
+	$(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --disable-pip-version-check $(if $(CONSTRAINTS),-c $(CONSTRAINTS)) -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv *.egg-info build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,110 @@
+"""Several small attentions side by side, each with its own view of query, key and value (the paper's section 3.2.2).
+
+B batch · H heads · Q query positions · K key positions · D width · E = D / H
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.cache import KeyValueCache
+from regard.attention.dropout import Dropout
+from regard.attention.record import Observed
+from regard.attention.scaled_dot import attend, attend_fused
+from regard.errors import UsageError
+
+
+class KeyValue(NamedTuple):
+    """What can be looked at, split into heads."""
+
+    key: Tensor  #   [B, H, K, E]
+    value: Tensor  # [B, H, K, E]
+
+
+class MultiHead(Observed):
+    """What self- and cross-attention share: split into heads, attend, merge."""
+
+    def __init__(self, width: int, heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        if width % heads:
+            raise UsageError(f"{heads} heads do not divide a width of {width}; each head needs an equal share")
+        self.heads = heads
+        self.temperature = 1.0
+        self.hard = False
+        self.drop = Dropout(dropout)
+        self.output = linear(width, width)
+
+    def split(self, x: Tensor, parts: int) -> tuple[Tensor, ...]:
+        batch, length, _ = x.shape
+        x = x.view(batch, length, parts, self.heads, -1)  # [B, Q, parts, H, E]
+        return x.permute(2, 0, 3, 1, 4).unbind(0)  #        parts × [B, H, Q, E]
+
+    def mix(self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None) -> Tensor:
+        """Attend in every head, merge the heads: → [B, Q, D]."""
+        mixed = self.attend(query, key, value, may_look)  #  [B, H, Q, E]
+        merged = mixed.transpose(1, 2).flatten(2)  #         [B, Q, D]
+        output: Tensor = self.output(merged)
+        self.note(head_outputs=mixed, merged=merged, output=output)
+        return output
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None) -> Tensor:
+        """The one place that chooses between the plain definition and the fused kernel.
+
+        On a CPU batched matrix products are faster than the fused kernel at sentence lengths.
+        """
+        plain = self.recording or self.hard or self.temperature != 1.0 or query.device.type == "cpu"
+        if not plain:
+            return attend_fused(query, key, value, may_look, dropout=self.drop.share if self.training else 0.0)
+        mixed, weights = attend(
+            query, key, value, may_look, temperature=self.temperature, hard=self.hard, drop=self.drop
+        )
+        if self.recording:
+            scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5  # before temperature and mask
+            self.note(query=query, key=key, value=value, scores=scores, weights=weights)
+        return mixed
+
+
+class SelfAttention(MultiHead):
+    """A sequence looks at itself; query, key and value come from one matrix product."""
+
+    def __init__(self, width: int, heads: int, dropout: float = 0.0) -> None:
+        super().__init__(width, heads, dropout)
+        self.query_key_value = linear(width, width, parts=3)
+
+    def forward(self, x: Tensor, may_look: Tensor | None = None, cache: KeyValueCache | None = None) -> Tensor:
+        """x [B, Q, D] → [B, Q, D]. With a cache, x is what follows the positions in it."""
+        query, key, value = self.split(self.query_key_value(x), 3)  # [B, H, Q, E] each
+        if cache is not None:
+            key, value = cache.append(key, value)  #                  [B, H, K, E] each
+        return self.mix(query, key, value, may_look)
+
+
+class CrossAttention(MultiHead):
+    """A sequence looks at a memory, which is read once and looked at often."""
+
+    def __init__(self, width: int, heads: int, dropout: float = 0.0) -> None:
+        super().__init__(width, heads, dropout)
+        self.query = linear(width, width)
+        self.key_value = linear(width, width, parts=2)
+
+    def read(self, memory: Tensor) -> KeyValue:
+        """memory [B, K, D] → its keys and values, [B, H, K, E] each."""
+        return KeyValue(*self.split(self.key_value(memory), 2))
+
+    def forward(self, x: Tensor, memory: KeyValue, may_look: Tensor | None = None) -> Tensor:
+        """x [B, Q, D] → [B, Q, D]."""
+        (query,) = self.split(self.query(x), 1)  # [B, H, Q, E]
+        return self.mix(query, memory.key, memory.value, may_look)
+
+
+def linear(inputs: int, outputs: int, parts: int = 1) -> nn.Linear:
+    """A Glorot-initialised layer; `parts` fused side by side are initialised as if they stood alone."""
+    layer = nn.Linear(inputs, outputs * parts)
+    with torch.no_grad():
+        for part in layer.weight.chunk(parts):
+            nn.init.xavier_uniform_(part)
+        layer.bias.zero_()
+    return layer

@@ -1,0 +1,71 @@
+"""Look inside: `with record(model) as seen:` keeps every tensor that the model's modules name while they compute.
+
+Nothing is kept, and the fast path is taken, unless somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from torch import Tensor, nn
+
+
+class Observed(nn.Module):
+    """A module that can show what it computes. It calls `note(name=tensor)`; outside `record` that does nothing."""
+
+    noted: list[dict[str, Tensor]] | None = None
+
+    @property
+    def recording(self) -> bool:
+        return self.noted is not None
+
+    def note(self, **tensors: Tensor) -> None:
+        """Keep tensors under their names; a name that comes again begins the module's next call."""
+        if self.noted is None:
+            return
+        if not self.noted or not self.noted[-1].keys().isdisjoint(tensors):
+            self.noted.append({})
+        self.noted[-1].update({name: tensor.detach() for name, tensor in tensors.items()})
+
+
+class Record(Mapping[str, Mapping[str, Tensor]]):
+    """Tensors by module and name: `seen["decoder.0.cross_attention"]["weights"]`, of the last call.
+
+    `calls(module)` has one dictionary per call, for instance one per decoding step.
+    """
+
+    def __init__(self, noted: dict[str, list[dict[str, Tensor]]]) -> None:
+        self._noted = noted
+
+    def calls(self, module: str) -> list[dict[str, Tensor]]:
+        return self._noted[module]
+
+    def __getitem__(self, module: str) -> Mapping[str, Tensor]:
+        if module not in self or not self._noted[module]:
+            raise KeyError(f"nothing was recorded of {module!r}; recorded: {', '.join(self)}")
+        return self._noted[module][-1]
+
+    def __iter__(self) -> Iterator[str]:
+        return (module for module, calls in self._noted.items() if calls)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, module: object) -> bool:
+        return bool(self._noted.get(module))  # type: ignore[call-overload]
+
+
+@contextmanager
+def record(model: nn.Module) -> Iterator[Record]:
+    """Record every observed module of the model; what was seen stays available afterwards."""
+    observed = {name or "model": module for name, module in model.named_modules() if isinstance(module, Observed)}
+    before = {name: module.noted for name, module in observed.items()}
+    noted: dict[str, list[dict[str, Tensor]]] = {name: [] for name in observed}
+    for name, module in observed.items():
+        module.noted = noted[name]
+    try:
+        yield Record(noted)
+    finally:
+        for name, module in observed.items():
+            module.noted = before[name]

@@ -1,0 +1,165 @@
+"""The hinge: one file per model, which training writes and everything else reads.
+
+`model.safetensors` holds the weights, and in its metadata the recipe, the tokenizer, a format version and the
+provenance. Only safetensors, JSON and TOML: a file of regard cannot execute code. Every write is atomic: to a
+temporary file, to the disk, then renamed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from regard import config
+from regard.data.tokenizer import Tokenizer
+from regard.errors import CheckpointError, did_you_mean
+from regard.models.build import Model, build
+
+FORMAT = 1
+MODEL = "model.safetensors"
+BUNDLED = ("demo",)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a model file holds, ready to use."""
+
+    model: Model
+    tokenizer: Tokenizer
+    recipe: config.Recipe
+    provenance: dict[str, Any]
+
+
+def save_model(
+    path: Path,
+    weights: Mapping[str, Tensor],
+    recipe: config.Recipe,
+    tokenizer: Tokenizer,
+    provenance: Mapping[str, Any],
+    *,
+    half: bool = False,
+) -> None:
+    """Write a model file. `half` stores 16-bit weights: half the size, computed in 32 bits again when loaded."""
+    recipe = replace(recipe, data=replace(recipe.data, folder=""))  # where the data lay is nobody else's business
+    metadata = {
+        "format": str(FORMAT),
+        "recipe": json.dumps(config.to_dict(recipe), ensure_ascii=False),
+        "tokenizer": json.dumps(tokenizer.to_dict()),
+        "provenance": json.dumps(provenance, ensure_ascii=False),
+    }
+    write(path, {name: tensor.half() if half else tensor for name, tensor in weights.items()}, metadata)
+
+
+def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
+    """Read a model by run folder, file, or bundled name (`demo`)."""
+    path = find_model(name)
+    weights, metadata = read(path)
+    try:
+        version = int(metadata["format"])
+        if version > FORMAT:
+            raise CheckpointError(f"{path} has format {version}; this regard reads up to {FORMAT}. Upgrade regard.")
+        recipe = config.parse(json.loads(metadata["recipe"]), where=str(path))
+        tokenizer = Tokenizer.from_dict(json.loads(metadata["tokenizer"]))
+        provenance = json.loads(metadata["provenance"])
+    except (KeyError, ValueError) as error:
+        raise CheckpointError(f"{path} is a safetensors file, but not a model of regard ({error!r})") from None
+    model = build(recipe.model, tokenizer.size("source"), tokenizer.size("target"))
+    load_weights(model, weights, path)
+    return Trained(model.to(device).eval(), tokenizer, recipe, provenance)
+
+
+def load_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
+    """Fill the model; a tensor that is missing, left over or misshapen is an error that names it."""
+    wanted = unique_weights(model)
+    problems = [f"{name} is missing" for name in wanted if name not in weights]
+    problems += [f"{name} is unknown" for name in weights if name not in wanted]
+    problems += [
+        f"{name} is {list(weights[name].shape)} instead of {list(tensor.shape)}"
+        for name, tensor in wanted.items()
+        if name in weights and weights[name].shape != tensor.shape
+    ]
+    if problems:
+        raise CheckpointError(f"{path} does not fit its own recipe: {'; '.join(problems[:5])}")
+    with torch.no_grad():
+        for name, tensor in wanted.items():
+            tensor.copy_(weights[name])
+
+
+def unique_weights(model: torch.nn.Module) -> dict[str, Tensor]:
+    """Parameters by name; a tied one only once, under its first name."""
+    return dict(model.named_parameters())
+
+
+def average(paths: Iterable[Path]) -> dict[str, Tensor]:
+    """The mean of the weights in several files, summed in double precision, one file in memory at a time."""
+    total: dict[str, Tensor] = {}
+    count = 0
+    for path in paths:
+        weights, _ = read(path)
+        count += 1
+        for name, tensor in weights.items():
+            total[name] = tensor.double() if name not in total else total[name].add_(tensor)
+    return {name: (tensor / count).float() for name, tensor in total.items()}
+
+
+def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """Atomic: whoever reads `path`, also after a crash or on a full disk, finds the old file or the new one, whole."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary, dict(metadata))
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"cannot write {path}: {error}. What was there before is untouched.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """All tensors and the metadata of a safetensors file."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+    except FileNotFoundError:
+        raise CheckpointError(f"no file {path}") from None
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"cannot read {path}: {error}. It is damaged or not a safetensors file.") from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename survive a power cut, where the system can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # pragma: no cover
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def find_model(name: str | Path) -> Path:
+    """The model file behind a run folder, a file name or a bundled name."""
+    path = Path(name)
+    if path.is_file():
+        return path
+    if (path / MODEL).is_file():
+        return path / MODEL
+    if str(name) in BUNDLED:
+        return Path(str(resources.files("regard") / "bundled" / f"{name}.safetensors"))
+    if (path / "checkpoints").is_dir():
+        raise CheckpointError(f"{path} has no {MODEL} yet: its training has not come to a first validation")
+    siblings = [str(each.parent) for each in path.parent.glob(f"*/{MODEL}")] if path.parent.is_dir() else []
+    raise CheckpointError(f"no model at {name}.{did_you_mean(str(name), [*siblings, *BUNDLED])}")

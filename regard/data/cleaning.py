@@ -1,0 +1,131 @@
+"""Which pairs are left out of training, by stated rules, and the report that counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.encoding import Chunk
+from regard.data.tokenizer import BYTES
+from regard.errors import DataError
+
+SHORT = 10
+"""Sides of at most this many pieces may be as disproportionate as they like: "Ja." against "Yes, please do."."""
+
+
+@dataclass
+class Counts:
+    """What became of the pairs of one split; pairs of numbers are (source, target)."""
+
+    read: int = 0
+    kept: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    pieces: list[int] = field(default_factory=lambda: [0, 0])
+    byte_pieces: list[int] = field(default_factory=lambda: [0, 0])
+
+
+class Cleaner:
+    """Applies the rules to chunk after chunk and counts; a validation text only loses what cannot be used."""
+
+    def __init__(self, max_pieces: int, max_ratio: float, *, training: bool) -> None:
+        self._max_pieces, self._max_ratio, self._training = max_pieces, max_ratio, training
+        self._seen = Seen()
+        rules = ("empty", "long", "disproportionate", "duplicate") if training else ("empty", "long")
+        self.counts = Counts(skipped=dict.fromkeys(rules, 0))
+
+    def clean(self, chunk: Chunk) -> Chunk:
+        """The pairs of a chunk that pass every rule; each other one is counted under the first it breaks."""
+        self.counts.read += len(chunk.lengths)
+        shorter, longer = chunk.lengths.min(axis=1), chunk.lengths.max(axis=1)
+        keep = self._pass("empty", np.ones(len(shorter), dtype=bool), shorter == 0)
+        keep = self._pass("long", keep, longer > self._max_pieces)
+        if self._training:
+            keep = self._pass("disproportionate", keep, (longer > SHORT) & (longer > self._max_ratio * shorter))
+            repeated = np.zeros(len(keep), dtype=bool)
+            repeated[keep] = ~self._seen.add(chunk.prints[keep])
+            keep = self._pass("duplicate", keep, repeated)
+        kept = chunk.select(keep)
+        self._count(kept)
+        return kept
+
+    def _pass(self, rule: str, keep: NDArray[np.bool_], breaks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        self.counts.skipped[rule] += int((keep & breaks).sum())
+        return keep & ~breaks
+
+    def _count(self, kept: Chunk) -> None:
+        self.counts.kept += len(kept.lengths)
+        of_target = np.repeat(np.tile([False, True], len(kept.lengths)), kept.lengths.ravel())  # one per id
+        in_bytes = (kept.ids >= BYTES.start) & (kept.ids < BYTES.stop)
+        for side, mine in enumerate((~of_target, of_target)):
+            self.counts.pieces[side] += int(mine.sum())
+            self.counts.byte_pieces[side] += int((mine & in_bytes).sum())
+
+
+class Seen:
+    """A growing set of 64-bit fingerprints: sorted arrays of falling size, merged like the runs of a merge sort."""
+
+    def __init__(self) -> None:
+        self._runs: list[NDArray[np.uint64]] = []
+
+    def add(self, prints: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Remember fingerprints, and say which of them were new."""
+        unique, first = np.unique(prints, return_index=True)
+        new = np.ones(len(unique), dtype=bool)
+        for run in self._runs:
+            places = np.minimum(np.searchsorted(run, unique), len(run) - 1)
+            new &= run[places] != unique
+        if new.any():
+            self._runs.append(unique[new])
+        while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
+            self._runs[-2:] = [np.sort(np.concatenate(self._runs[-2:]))]
+        is_new = np.zeros(len(prints), dtype=bool)
+        is_new[first[new]] = True
+        return is_new
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was read, kept and skipped, by which rule."""
+
+    max_pieces: int
+    max_ratio: float
+    train: Counts
+    valid: Counts
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Report:
+        """Read what `dataclasses.asdict` made of a report."""
+        splits = {name: Counts(**stored[name]) for name in ("train", "valid")}
+        return cls(stored["max_pieces"], stored["max_ratio"], **splits)
+
+    def lines(self) -> list[str]:
+        """The report for people."""
+        return self._split_lines("train", self.train) + self._split_lines("valid", self.valid)
+
+    def check(self) -> None:
+        """Refuse a corpus of which nothing is left."""
+        for name, counts in (("train", self.train), ("valid", self.valid)):
+            if not counts.kept:
+                raise DataError("\n".join([f"no pair of data.{name} can be used:", *self._split_lines(name, counts)]))
+
+    def _split_lines(self, name: str, counts: Counts) -> list[str]:
+        words = {
+            "empty": "a side is empty",
+            "long": f"a side has more than {self.max_pieces:,} pieces (data.max_pieces)",
+            "disproportionate": f"the longer side has over {SHORT} pieces and more than {self.max_ratio:g} times"
+            " the other's (data.max_ratio)",
+            "duplicate": "the same pair stood earlier",
+        }
+        lines = [f"{name}: {counts.kept:,} of {counts.read:,} pairs kept"]
+        lines += [f"  {count:,} skipped: {words[rule]}" for rule, count in counts.skipped.items()]
+        if counts.kept:
+            for side, pieces, spelled in zip(("source", "target"), counts.pieces, counts.byte_pieces, strict=True):
+                lines.append(
+                    f"  {side}: {pieces:,} pieces, {pieces / counts.kept:.1f} per sentence,"
+                    f" {spelled / pieces:.3%} of them single bytes of unseen characters"
+                )
+        return lines

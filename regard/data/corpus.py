@@ -1,0 +1,171 @@
+"""Reading parallel text: finds or fetches the files, unpacks them and yields pairs, one line at a time.
+
+Only "\\n" ends a line, so that two aligned files stay aligned whatever else a sentence holds.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import http.client
+import lzma
+import os
+import tempfile
+import urllib.request
+import zlib
+from collections.abc import Iterator
+from importlib import resources
+from itertools import zip_longest
+from pathlib import Path
+from typing import IO
+
+from regard.config import ParallelText
+from regard.data.progress import progress
+from regard.errors import DataError, did_you_mean
+
+BUNDLED = "bundled:"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def locate(path: str, data: ParallelText) -> Path:
+    """Where a recipe's file is: in the package (`bundled:NAME`), in the data folder, or downloaded into it."""
+    if path.startswith(BUNDLED):
+        return _bundled(path.removeprefix(BUNDLED))
+    found = Path(data.folder) / path
+    if found.is_file():
+        return found
+    if path in data.download:
+        _download(data.download[path], found)
+        return found
+    near = sorted(other.name for other in found.parent.iterdir()) if found.parent.is_dir() else []
+    raise DataError(
+        f"no file {found}.{did_you_mean(found.name, near)} Say where the data is with --data DIR or REGARD_DATA=DIR"
+    )
+
+
+def _bundled(name: str) -> Path:
+    folder = Path(str(resources.files("regard"))) / "bundled"
+    if not (folder / name).is_file():
+        names = sorted(each.name for each in folder.iterdir() if each.is_file()) if folder.is_dir() else []
+        known = f" Bundled are: {', '.join(names)}" if names else ""
+        raise DataError(f"nothing named {name!r} is bundled with regard.{did_you_mean(name, names)}{known}")
+    return folder / name
+
+
+def _download(entry: str, target: Path) -> None:
+    """Fetch `"URL sha256"` beside the target and rename it into place once the checksum agrees."""
+    url, _, checksum = entry.partition(" ")
+    checksum = checksum.strip().lower()
+    if len(checksum) != 64:
+        raise DataError(f'data.download for {target.name} must read "URL sha256", not {entry!r}')
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise DataError(
+            f"cannot write {target}, to which {url} would be downloaded: {error.strerror}."
+            " Choose a folder that can be written with --data DIR or REGARD_DATA=DIR"
+        ) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            found = _fetch(url, file)
+        if found != checksum:
+            raise DataError(f"{url} has sha256 {found}, but the recipe expects {checksum}; nothing was kept")
+        os.chmod(name, 0o644)
+        os.replace(name, target)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _fetch(url: str, file: IO[bytes]) -> str:
+    """Write what the URL holds, and return its sha256."""
+    digest = hashlib.sha256()
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer, progress() as bar:
+            length = answer.headers.get("Content-Length")
+            task = bar.add_task(f"Downloading {url}", total=int(length) if length else None)
+            while block := answer.read(1 << 18):
+                file.write(block)
+                digest.update(block)
+                bar.advance(task, len(block))
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise DataError(f"cannot download {url}: {error}") from None
+    return digest.hexdigest()
+
+
+def open_text(path: Path) -> IO[bytes] | gzip.GzipFile:
+    """The bytes of a text file, unpacked if its name ends in .gz or .xz."""
+    try:
+        if path.suffix == ".gz":
+            return gzip.open(path, "rb")
+        return lzma.open(path, "rb") if path.suffix == ".xz" else path.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from None
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends."""
+    number = 0
+    with open_text(path) as file:
+        try:
+            for number, line in enumerate(file, start=1):
+                if number == 1:
+                    line = line.removeprefix(BYTE_ORDER_MARK)
+                yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path}, line {number} is not UTF-8: byte 0x{error.object[error.start]:02x} at position {error.start + 1}."
+                " Convert the file, for example with iconv -t UTF-8"
+            ) from None
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            raise DataError(f"{path} is damaged or cut short after line {number}: {error}") from None
+
+
+def read_pairs(files: tuple[str, ...], data: ParallelText, split: str) -> Iterator[tuple[str, str]]:
+    """Source and target sentences of one TSV, or of two line-aligned files."""
+    if len(files) not in (1, 2):
+        raise DataError(f"data.{split} names {len(files)} files; give one TSV, or a source and a target file")
+    paths = [locate(file, data) for file in files]
+    return _aligned(*paths) if len(paths) == 2 else _columns(paths[0], data, split)
+
+
+def _columns(path: Path, data: ParallelText, split: str) -> Iterator[tuple[str, str]]:
+    needed = max(data.source_column, data.target_column, data.split_column)
+    seen: dict[str, None] = {}
+    found = False
+    for number, line in enumerate(read_lines(path), start=1):
+        cells = line.split("\t")
+        if len(cells) < needed:
+            raise DataError(
+                f"{path}, line {number} has {len(cells)} tab-separated columns, but column {needed} is asked for;"
+                " see data.source_column, data.target_column and data.split_column"
+            )
+        if data.split_column:
+            name = cells[data.split_column - 1].strip()
+            if name != split:
+                if len(seen) < 20:  # enough for a message, even if the wrong column was named
+                    seen[name] = None
+                continue
+        found = True
+        yield cells[data.source_column - 1].strip(), cells[data.target_column - 1].strip()
+    if not found and seen:
+        raise DataError(
+            f"{path} has no row of the split {split!r}; column {data.split_column} holds: {', '.join(seen)}"
+        )
+    if not found:
+        raise DataError(f"{path} is empty")
+
+
+def _aligned(source: Path, target: Path) -> Iterator[tuple[str, str]]:
+    number = 0
+    sources, targets = read_lines(source), read_lines(target)
+    for number, (left, right) in enumerate(zip_longest(sources, targets), start=1):
+        if left is None or right is None:
+            longer = number + sum(1 for _ in (targets if left is None else sources))
+            counts = (number - 1, longer) if left is None else (longer, number - 1)
+            raise DataError(
+                f"{source} has {counts[0]:,} lines, but {target} has {counts[1]:,}; aligned files need the same number"
+            )
+        yield left.strip(), right.strip()
+    if not number:
+        raise DataError(f"{source} and {target} are empty")

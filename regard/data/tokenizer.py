@@ -1,0 +1,145 @@
+"""Text ↔ ids, by SentencePiece. The tokenizer is learned from the training text and travels inside the model file.
+
+What has no piece of its own is spelled in bytes, so every text can be written and nothing is ever unknown.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import sentencepiece
+
+from regard import config
+from regard.errors import DataError
+
+Side = Literal["source", "target"]
+
+PAD, START, END, UNKNOWN = 0, 1, 2, 3
+BYTES = range(4, 260)
+"""Ids of the pieces that stand for one byte; they follow the special ids in every tokenizer."""
+
+_SPACE = "▁"
+
+
+class Tokenizer:
+    """One SentencePiece model for both sides, or one for each."""
+
+    def __init__(self, source: bytes, target: bytes | None = None) -> None:
+        self._models = (source,) if target is None else (source, target)
+        loaded = [_load(model) for model in self._models]
+        self._processors = {"source": loaded[0], "target": loaded[-1]}
+
+    @property
+    def joint(self) -> bool:
+        """Whether both sides share one vocabulary."""
+        return len(self._models) == 1
+
+    def size(self, side: Side) -> int:
+        """Pieces in a side's vocabulary, special ids included."""
+        return int(self._processors[side].get_piece_size())
+
+    def encode(self, text: str, side: Side = "source") -> list[int]:
+        """The ids of a text, without special ids."""
+        return self.encode_all([text], side)[0]
+
+    def encode_all(self, texts: Sequence[str], side: Side) -> list[list[int]]:
+        """The ids of each text."""
+        whole = [_well_formed(text) for text in texts]
+        ids: list[list[int]] = self._processors[side].encode(whole, num_threads=1)
+        return ids
+
+    def decode(self, ids: Sequence[int], side: Side = "target") -> str:
+        """The text of ids; special ids are dropped."""
+        text: str = self._processors[side].decode([int(each) for each in ids if each > UNKNOWN])
+        return text.strip(" ")
+
+    def pieces(self, ids: Sequence[int], side: Side) -> list[str]:
+        """Each id as people read it; "▁" marks the start of a word."""
+        names: list[str] = self._processors[side].id_to_piece([int(each) for each in ids])
+        return names
+
+    def normalize(self, text: str, side: Side = "source") -> str:
+        """The text as the model sees it, which is what decoding its ids gives back."""
+        normal: str = self._processors[side].normalize(_well_formed(text))
+        return normal.replace(_SPACE, " ").strip(" ")
+
+    def to_dict(self) -> dict[str, str]:
+        """The models in base64, for JSON."""
+        names = ("joint",) if self.joint else ("source", "target")
+        return {name: base64.b64encode(model).decode() for name, model in zip(names, self._models, strict=True)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, str]) -> Tokenizer:
+        """Read what `to_dict` wrote."""
+        names = ("joint",) if "joint" in stored else ("source", "target")
+        try:
+            return cls(*(base64.b64decode(stored[name], validate=True) for name in names))
+        except (KeyError, ValueError):
+            raise DataError(f"the stored tokenizer is damaged: it holds {', '.join(stored) or 'nothing'}") from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tokenizer) and self._models == other._models
+
+    def __hash__(self) -> int:
+        return hash(self._models)
+
+
+def train_tokenizer(source_lines: Iterable[str], target_lines: Iterable[str], settings: config.Tokenizer) -> Tokenizer:
+    """Learn pieces from both sides together, or from each on its own."""
+    if settings.joint:
+        both = (line for lines in (source_lines, target_lines) for line in lines)
+        return Tokenizer(_train(both, settings, "the text"))
+    return Tokenizer(
+        _train(source_lines, settings, "the source text"), _train(target_lines, settings, "the target text")
+    )
+
+
+def _train(lines: Iterable[str], settings: config.Tokenizer, text: str) -> bytes:
+    written = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=written,
+            model_type=settings.kind,
+            vocab_size=settings.pieces,
+            character_coverage=settings.coverage,
+            normalization_rule_name=settings.normalization,
+            byte_fallback=True,
+            pad_id=PAD,
+            bos_id=START,
+            eos_id=END,
+            unk_id=UNKNOWN,
+            minloglevel=4,  # above fatal: SentencePiece would write to stderr past Python
+        )
+    except RuntimeError as error:
+        raise _explain(str(error), settings, text) from None
+    return written.getvalue()
+
+
+def _explain(message: str, settings: config.Tokenizer, text: str) -> DataError:
+    """SentencePiece's complaint in the words of the recipe."""
+    asked = f"tokenizer.pieces = {settings.pieces:,}"
+    if found := re.search(r"value <= (\d+)", message):
+        return DataError(f"{asked} is too many for {text}, which yields at most {int(found[1]):,} pieces")
+    if found := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return DataError(
+            f"{asked} is too few: {text} needs at least {int(found[1]):,} (4 special pieces, 256 bytes and its"
+            " characters). Raise it, or lower tokenizer.coverage"
+        )
+    return DataError(f"SentencePiece cannot learn {asked} from {text}: {message}")
+
+
+def _load(model: bytes) -> sentencepiece.SentencePieceProcessor:
+    try:
+        return sentencepiece.SentencePieceProcessor(model_proto=model)
+    except RuntimeError:
+        raise DataError("the stored tokenizer is damaged: SentencePiece cannot read it") from None
+
+
+def _well_formed(text: str) -> str:
+    """Half a surrogate pair, which JSON and the command line can smuggle in, has no UTF-8; "?" takes its place."""
+    return text.encode("utf-8", "replace").decode("utf-8")

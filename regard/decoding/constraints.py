@@ -1,0 +1,51 @@
+"""What the search may not write. Rules act on logits after their normaliser is known, so that probabilities stay the model's.
+
+S sentences · W paths per sentence · V vocabulary · T tokens written so far
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from regard.decoding.options import Special
+
+NEVER = float("-inf")
+FREE = -1
+
+
+class Rules:
+    """Forced prefixes, no repeated n-gram, and never a start or padding token."""
+
+    def __init__(
+        self, special: Special, no_repeat_ngram: int, prefixes: Sequence[Sequence[int]], device: torch.device
+    ) -> None:
+        self.special = special
+        self.no_repeat_ngram = no_repeat_ngram
+        # A tokenizer may use one id for start and end; the end stays possible.
+        self.never = torch.tensor(sorted({special.start, special.pad} - {special.end}), dtype=torch.long, device=device)
+        longest = max(map(len, prefixes), default=0)
+        filled = [[*prefix, *[FREE] * (longest - len(prefix))] for prefix in prefixes]
+        self.forced = torch.tensor(filled, dtype=torch.long, device=device).view(len(prefixes), longest)
+
+    def apply(self, logits: Tensor, tokens: Tensor, sentences: Tensor) -> Tensor:
+        """Logits [S, W, V], written on, with -inf for what may not follow `tokens` [S, W, T]."""
+        written = tokens.size(-1)
+        forced = self.forced[sentences, written] if written < self.forced.size(1) else None  # [S]
+        if forced is not None:
+            index = forced.clamp(min=0).view(-1, 1, 1).expand(-1, logits.size(1), 1)  # [S, W, 1]
+            only = torch.full_like(logits, NEVER).scatter_(2, index, logits.gather(2, index))
+        logits.index_fill_(2, self.never, NEVER)
+        if 0 < self.no_repeat_ngram <= written:
+            logits.scatter_(2, self._repeating(tokens), NEVER)
+        return logits if forced is None else torch.where((forced == FREE).view(-1, 1, 1), logits, only)
+
+    def _repeating(self, tokens: Tensor) -> Tensor:
+        """Tokens that would repeat an n-gram, [S, W, T - n + 1]; padding, which is forbidden anyway, elsewhere."""
+        ngrams = tokens.unfold(2, self.no_repeat_ngram, 1)  # [S, W, T - n + 1, n]
+        recent = tokens[:, :, tokens.size(2) - self.no_repeat_ngram + 1 :]  # [S, W, n - 1]
+        again = (ngrams[..., :-1] == recent.unsqueeze(2)).all(-1)  # [S, W, T - n + 1]
+        candidates = ngrams[..., -1]
+        return candidates.masked_fill(~again | (candidates == self.special.end), self.special.pad)

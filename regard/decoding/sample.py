@@ -1,0 +1,63 @@
+"""Sampling: each token drawn by its probability, the same draw whatever else is in the batch.
+
+S sentences · P independent paths per sentence · W = 1 at the first step, P afterwards · V vocabulary
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy
+import torch
+from torch import Tensor
+
+from regard.decoding.constraints import NEVER
+from regard.decoding.options import Search
+from regard.decoding.walk import Candidates, Choose, Paths
+
+
+def at_random(options: Search, limits: Tensor, seeds: Sequence[int]) -> Choose:
+    """A chooser whose draws depend on the seed, the sentence's own seed, the path and the step, and on nothing else."""
+    uniform = _uniform(options, limits, seeds)
+
+    def choose(allowed: Tensor, normaliser: Tensor, paths: Paths) -> Candidates:
+        sentences, width, _ = allowed.shape
+        draws = uniform[paths.sentences, :, paths.tokens.size(2)].view(sentences, width, -1)  # [S, P] → [S, W, P / W]
+        logits, ids = _filtered(allowed / options.temperature, options)  # [S, W, K]
+        cumulative = logits.softmax(-1).cumsum(-1)
+        place = torch.searchsorted(cumulative, draws * cumulative[..., -1:], right=True)  # [S, W, P / W]
+        place = place.clamp(max=logits.size(-1) - 1)  # only numbers that are not numbers get there
+        token = place if ids is None else ids.gather(2, place)
+        parent = torch.arange(width, device=token.device).view(1, -1, 1).expand(token.shape)
+        log_probability = allowed.gather(2, token) - normaliser
+        return Candidates(parent.flatten(1), token.flatten(1), log_probability.flatten(1))  # [S, P]
+
+    return choose
+
+
+def _filtered(logits: Tensor, options: Search) -> tuple[Tensor, Tensor | None]:
+    """What top-k, then top-p leave of the logits, and the ids it belongs to (None: all, in their order)."""
+    ids: Tensor | None = None
+    if options.top_k:
+        logits, ids = logits.topk(min(options.top_k, logits.size(-1)))
+    if options.top_p < 1:
+        if ids is None:
+            logits, ids = logits.sort(-1, descending=True)
+        probabilities = logits.softmax(-1)
+        # A token stays if those before it do not reach top_p yet; so the first always stays.
+        reached = probabilities.cumsum(-1) - probabilities >= options.top_p
+        reached[..., 0] = False
+        logits = logits.masked_fill(reached, NEVER)
+    return logits, ids
+
+
+def _uniform(options: Search, limits: Tensor, seeds: Sequence[int]) -> Tensor:
+    """Numbers in [0, 1), [S, P, steps]: a stream of its own for each path, as long as the longest limit."""
+    steps = int(limits.max())
+    numbers = numpy.zeros((len(seeds), options.nbest, steps))
+    for sentence, own in enumerate(seeds):
+        for path in range(options.nbest):
+            stream = numpy.random.Philox(numpy.random.SeedSequence([options.seed, own, path]))
+            numbers[sentence, path] = numpy.random.Generator(stream).random(steps)
+    # Cut to the 24 bits of a float32, since rounding could give 1.
+    return torch.from_numpy(numpy.floor(numbers * 2**24) / 2**24).float().to(limits.device)

@@ -1,0 +1,65 @@
+"""The one entry to decoding: anything steppable in, the n best hypotheses of each sentence out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.decoding.beam import likeliest
+from regard.decoding.constraints import Rules
+from regard.decoding.greedy import most_probable
+from regard.decoding.options import Hypothesis, Search, Special
+from regard.decoding.sample import at_random
+from regard.decoding.steppable import Steppable
+from regard.decoding.walk import walk
+from regard.errors import UsageError
+
+
+def search(
+    model: Steppable,
+    source: Any,
+    limits: Tensor,
+    options: Search,
+    special: Special,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    seeds: Sequence[int] | None = None,
+) -> list[list[Hypothesis]]:
+    """The n best outputs of each of the S sentences in `source`, best first; at least one, and fewer if no more exist.
+
+    `limits` [S], on the model's device, is the greatest number of steps of each sentence, of which the end token is one;
+    what has not ended by then finishes with the reason `length`. `prefixes` are forced, and their log-probabilities
+    count. `seeds` are the sentences' own, and make samples independent of the batch; else a sentence's place is its seed.
+    """
+    count = limits.numel()
+    prefixes = [()] * count if prefixes is None else prefixes
+    seeds = range(count) if seeds is None else seeds
+    _check(limits.tolist(), special, prefixes, seeds)
+    if not count:
+        return []
+    with torch.inference_mode():
+        rules = Rules(special, options.no_repeat_ngram, prefixes, limits.device)
+        if options.sample:
+            return walk(model, source, limits, options, rules, options.nbest, at_random(options, limits, seeds))
+        choose = most_probable if options.beam == 1 else likeliest(options.beam)
+        return walk(model, source, limits, options, rules, options.beam, choose)
+
+
+def _check(limits: list[int], special: Special, prefixes: Sequence[Sequence[int]], seeds: Sequence[int]) -> None:
+    for name, given in (("prefixes", prefixes), ("seeds", seeds)):
+        if len(given) != len(limits):
+            raise UsageError(f"{len(given)} {name} were given for {len(limits)} sentences; give one for each")
+    for number, (limit, prefix, seed) in enumerate(zip(limits, prefixes, seeds, strict=True)):
+        if limit < 0:
+            raise UsageError(f"the limit of sentence {number} is {limit}; it cannot be below 0")
+        if len(prefix) > limit:
+            raise UsageError(
+                f"the prefix of sentence {number} has {len(prefix)} tokens, more than the {limit} it may have:"
+                " shorten the prefix or raise the limit"
+            )
+        if unwanted := {special.start, special.end, special.pad}.intersection(prefix):
+            raise UsageError(f"the prefix of sentence {number} holds {min(unwanted)}, which is not a token of text")
+        if seed < 0:
+            raise UsageError(f"the seed of sentence {number} is {seed}; it cannot be below 0")

@@ -1,0 +1,36 @@
+"""The door between every generating model and the one search: two methods, and a state that only the model understands.
+
+S sentences · W paths per sentence · N = S × W rows, sentence by sentence · V vocabulary
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+from torch import Tensor
+
+Self = TypeVar("Self", bound="State")
+
+
+class State(Protocol):
+    """What differs between models: a key/value cache, a hidden vector, a convolution window."""
+
+    def select(self: Self, rows: Tensor) -> Self:
+        """The state in which line s of `rows` [S, W] names the W present rows that sentence s goes on from.
+
+        Present rows are numbered 0 … N - 1. All rows of one line belong to the same sentence, a row may appear several
+        times, and sentences that are over are left out: what is kept once per sentence follows the lines of `rows`.
+        """
+        ...
+
+
+class Steppable(Protocol):
+    """A model that can write one token after another."""
+
+    def start(self, source: Any) -> State:
+        """Read the source once; the state has one row per sentence."""
+        ...
+
+    def step(self, last: Tensor, state: Any) -> tuple[Tensor, State]:
+        """Last token ids [N] → logits [N, V] of the next, and the state after; the search writes on the logits."""
+        ...

@@ -1,0 +1,160 @@
+"""The walk that greedy, sampled and beam search share; they differ only in the function that proposes candidates.
+
+S sentences still being written · W paths per sentence · C candidates per sentence · V vocabulary · T tokens written
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.decoding.constraints import NEVER, Rules
+from regard.decoding.options import Hypothesis, Search
+from regard.decoding.steppable import State, Steppable
+from regard.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Paths:
+    """All that is being written. A path whose total is -inf is dead: finished, or impossible under the rules."""
+
+    state: State
+    sentences: Tensor  # [S], their places in the caller's batch
+    tokens: Tensor  # [S, W, T]
+    log_probabilities: Tensor  # [S, W, T]
+    totals: Tensor  # [S, W], their sums
+
+    @property
+    def last(self) -> Tensor:
+        return self.tokens[:, :, -1].flatten()  # [S, W] → [N]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Ways to go on, best first in a beam, and otherwise one for each path, in the order of the paths."""
+
+    parent: Tensor  # [S, C], which of its sentence's paths each one continues
+    token: Tensor  # [S, C]
+    log_probability: Tensor  # [S, C], of the token
+
+
+Choose = Callable[[Tensor, Tensor, Paths], Candidates]
+"""(allowed logits [S, W, V], their normaliser [S, W, 1], paths) → candidates. A log-probability is their difference."""
+
+
+def walk(
+    model: Steppable, source: Any, limits: Tensor, options: Search, rules: Rules, width: int, choose: Choose
+) -> list[list[Hypothesis]]:
+    """Write every sentence to its end or limit, `width` paths side by side; finished sentences leave the batch.
+
+    A candidate finishes if it ends, or reaches the limit, among the `width` best of its sentence. A sentence is over when
+    `width` hypotheses finished, when no path is left, or when none that is left could enter the n best. These rules make a
+    beam of width 1 exactly greedy.
+    """
+    nbest, end = options.nbest, rules.special.end
+    hypotheses: list[list[Hypothesis]] = [[] for _ in range(limits.numel())]
+    greatest = torch.tensor([options.penalty(limit) for limit in limits.tolist()], device=limits.device)
+    paths = _open(model, source, limits, hypotheses)
+    finished = paths.totals.new_full((paths.sentences.numel(), nbest), NEVER)  # the best scores, kept sorted
+    count = torch.zeros_like(paths.sentences)
+    last = torch.full_like(paths.sentences, rules.special.start)
+    while paths.sentences.numel():
+        logits, state = model.step(last, paths.state)
+        logits = logits.float().view(*paths.totals.shape, -1)  # [N, V] → [S, W, V]
+        normaliser = logits.logsumexp(-1, keepdim=True)  # [S, W, 1]
+        found = choose(rules.apply(logits, paths.tokens, paths.sentences), normaliser, paths)
+
+        length = paths.tokens.size(2) + 1
+        totals = paths.totals.gather(1, found.parent) + found.log_probability  # [S, C]
+        stops = (found.token == end) | (limits[paths.sentences] == length).unsqueeze(1)  # [S, C]
+        finishes = stops & (totals > NEVER)
+        finishes[:, width:] = False
+        scores = totals / options.penalty(length)
+        _collect(hypotheses, paths, found, totals, scores, finishes, end)
+
+        totals = totals.masked_fill(stops, NEVER)
+        best = totals.amax(1)
+        count = count + finishes.sum(1)
+        over = (best == NEVER) | (count >= width)
+        if options.early_stop and not options.sample:
+            finished = torch.cat([finished, scores.masked_fill(~finishes, NEVER)], 1).topk(nbest).values
+            # Log-probabilities only fall, and at the limit they are divided by the most.
+            over |= finished[:, -1] >= best / greatest[paths.sentences]
+        keep = (~over).nonzero().squeeze(1)
+        paths = _go_on(paths, state, found, totals, width, keep)
+        finished, count = finished[keep], count[keep]
+        last = paths.last
+    return [_ranked(each, number)[:nbest] for number, each in enumerate(hypotheses)]
+
+
+def _open(model: Steppable, source: Any, limits: Tensor, hypotheses: list[list[Hypothesis]]) -> Paths:
+    """One path per sentence, of no tokens yet; a sentence that may write nothing is over before the start."""
+    sentences = limits.nonzero().squeeze(1)
+    state = model.start(source)
+    if sentences.numel() < limits.numel():
+        for number in (limits == 0).nonzero().squeeze(1).tolist():
+            hypotheses[number].append(Hypothesis((), 0.0, 0.0, (), "length"))
+        if sentences.numel():
+            state = state.select(sentences.unsqueeze(1))
+    tokens = sentences.new_empty((sentences.numel(), 1, 0))
+    nothing = torch.zeros(tokens.shape, device=limits.device)
+    return Paths(state, sentences, tokens, nothing, nothing.sum(-1))
+
+
+def _go_on(paths: Paths, state: State, found: Candidates, totals: Tensor, width: int, keep: Tensor) -> Paths:
+    """The sentences `keep` with their candidates as the new paths: the `width` best if there are more."""
+    parent, token, log_probability = found.parent, found.token, found.log_probability
+    if totals.size(1) > width:
+        totals, best = totals.topk(width)  # [S, C] → [S, W]
+        parent, token, log_probability = parent.gather(1, best), token.gather(1, best), log_probability.gather(1, best)
+    before = paths.totals.numel()
+    offsets = torch.arange(0, before, paths.totals.size(1), device=parent.device).unsqueeze(1)  # [S, 1]
+    rows = (parent + offsets)[keep]  # [S, W], rows of the present state
+    if rows.numel() and not (rows.numel() == before and torch.equal(rows.flatten(), torch.arange(before).to(rows))):
+        state = state.select(rows)
+    return Paths(
+        state,
+        paths.sentences[keep],
+        torch.cat([paths.tokens.flatten(0, 1)[rows], token[keep].unsqueeze(2)], 2),
+        torch.cat([paths.log_probabilities.flatten(0, 1)[rows], log_probability[keep].unsqueeze(2)], 2),
+        totals[keep],
+    )
+
+
+def _collect(
+    hypotheses: list[list[Hypothesis]],
+    paths: Paths,
+    found: Candidates,
+    totals: Tensor,
+    scores: Tensor,
+    finishes: Tensor,
+    end: int,
+) -> None:
+    """Add the candidates that finish to the hypotheses of their sentences."""
+    sentence, candidate = finishes.nonzero(as_tuple=True)  # [F], [F]
+    if not sentence.numel():
+        return
+    here = (sentence, candidate)
+    parent = (sentence, found.parent[here])
+    tokens = torch.cat([paths.tokens[parent], found.token[here].unsqueeze(1)], 1)  # [F, T + 1]
+    parts = torch.cat([paths.log_probabilities[parent], found.log_probability[here].unsqueeze(1)], 1)  # [F, T + 1]
+    lists = (paths.sentences[sentence], tokens, parts, totals[here], scores[here])
+    for number, ids, logs, total, score in zip(*(each.tolist() for each in lists), strict=True):
+        if ids[-1] == end:
+            hypothesis = Hypothesis(tuple(ids[:-1]), score, total, tuple(logs), "end")
+        else:
+            hypothesis = Hypothesis(tuple(ids), score, total, tuple(logs), "length")
+        hypotheses[number].append(hypothesis)
+
+
+def _ranked(hypotheses: list[Hypothesis], number: int) -> list[Hypothesis]:
+    if not hypotheses:
+        raise UsageError(
+            f"sentence {number} of the batch has no possible output: the model gives everything allowed"
+            " a probability of zero, or its numbers are not numbers"
+        )
+    return sorted(hypotheses, key=lambda each: -each.score)

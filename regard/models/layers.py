@@ -1,0 +1,131 @@
+"""The layers that the attention family shares: embedding, feed-forward, encoder layer, decoder layer.
+
+B batch · S source positions · T target positions · D width
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from regard.attention.cache import KeyValueCache
+from regard.attention.dropout import Dropout
+from regard.attention.multi_head import CrossAttention, KeyValue, SelfAttention, linear
+from regard.attention.positions import POSITIONS
+from regard.attention.record import Observed
+from regard.config import Transformer
+
+
+class Embedding(Observed):
+    """Ids → vectors: the piece's own vector times √D, plus its position (the paper's sections 3.4 and 3.5)."""
+
+    def __init__(self, table: nn.Embedding, config: Transformer) -> None:
+        super().__init__()
+        self.table = table
+        self.scale = config.width**0.5
+        self.positions = POSITIONS[config.positions](config.max_positions, config.width)
+        self.drop = Dropout(config.dropout)
+
+    def forward(self, ids: Tensor, start: int = 0) -> Tensor:
+        """ids [B, T], the first of them at position `start` → [B, T, D]."""
+        vectors = self.table(ids) * self.scale  #                       [B, T, D]
+        positions = self.positions(ids.size(1), start)  #               [T, D]
+        embedded: Tensor = self.drop(vectors + positions)  #            [B, T, D]
+        self.note(vectors=vectors, positions=positions, output=embedded)
+        return embedded
+
+
+class Residual(Observed):
+    """Add & norm around a sub-layer: after adding as in the paper, or before the sub-layer (pre-norm)."""
+
+    def __init__(self, config: Transformer) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.width)
+        self.drop = Dropout(config.dropout)
+        self.before = config.norm == "pre"
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.before:
+            x = x + self.drop(sublayer(self.norm(x)))
+        else:
+            x = self.norm(x + self.drop(sublayer(x)))
+        self.note(output=x)
+        return x
+
+
+class FeedForward(Observed):
+    """Two linear layers with a ReLU between, the same at every position (section 3.3)."""
+
+    def __init__(self, config: Transformer) -> None:
+        super().__init__()
+        self.widen = linear(config.width, config.feed_forward)
+        self.narrow = linear(config.feed_forward, config.width)
+        self.drop = Dropout(config.activation_dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.widen(x).relu_()
+        output: Tensor = self.narrow(self.drop(hidden))
+        self.note(hidden=hidden, output=output)
+        return output
+
+
+class EncoderLayer(nn.Module):
+    """Look at the whole source, then think about it."""
+
+    def __init__(self, config: Transformer) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(config.width, config.heads, config.attention_dropout)
+        self.feed_forward = FeedForward(config)
+        self.after_self = Residual(config)
+        self.after_feed_forward = Residual(config)
+
+    def forward(self, x: Tensor, may_look: Tensor | None) -> Tensor:
+        x = self.after_self(x, lambda x: self.self_attention(x, may_look))  # [B, S, D]
+        return self.after_feed_forward(x, self.feed_forward)  #               [B, S, D]
+
+
+class DecoderLayer(nn.Module):
+    """Look at what is written so far, look at the source, then think about it."""
+
+    def __init__(self, config: Transformer) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(config.width, config.heads, config.attention_dropout)
+        self.cross_attention = CrossAttention(config.width, config.heads, config.attention_dropout)
+        self.feed_forward = FeedForward(config)
+        self.after_self = Residual(config)
+        self.after_cross = Residual(config)
+        self.after_feed_forward = Residual(config)
+
+    def forward(
+        self, x: Tensor, memory: Tensor, may_look_back: Tensor | None, may_look_at_source: Tensor | None
+    ) -> Tensor:
+        """All positions at once: x [B, T, D] and memory [B, S, D] → [B, T, D]."""
+
+        def look_back(x: Tensor) -> Tensor:
+            return self.self_attention(x, may_look_back)  # type: ignore[no-any-return]
+
+        return self.around(x, self.cross_attention.read(memory), may_look_at_source, look_back)
+
+    def step(self, x: Tensor, memory: KeyValue, may_look_at_source: Tensor | None, cache: KeyValueCache) -> Tensor:
+        """One position of W hypotheses for each of S sentences: x [S, W, D] → [S, W, D].
+
+        For self-attention each hypothesis is a row of its own; for cross-attention the hypotheses of a sentence are
+        queries side by side, so that its memory is held only once.
+        """
+
+        def look_back(x: Tensor) -> Tensor:
+            return self.self_attention(x.flatten(0, 1)[:, None], cache=cache).view_as(x)  # type: ignore[no-any-return]
+
+        return self.around(x, memory, may_look_at_source, look_back)
+
+    def around(
+        self,
+        x: Tensor,
+        memory: KeyValue,
+        may_look_at_source: Tensor | None,
+        look_back: Callable[[Tensor], Tensor],
+    ) -> Tensor:
+        x = self.after_self(x, look_back)
+        x = self.after_cross(x, lambda x: self.cross_attention(x, memory, may_look_at_source))
+        return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]

@@ -1,0 +1,111 @@
+"""The Transformer of "Attention Is All You Need" (Vaswani et al. 2017): an encoder reads, a decoder writes.
+
+S sentences · W hypotheses of each · N = S·W rows · K source positions · T target positions · D width · V vocabulary
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from regard import config
+from regard.attention.cache import KeyValueCache
+from regard.attention.masks import causal_mask, padding_mask
+from regard.attention.multi_head import KeyValue
+from regard.attention.record import Observed
+from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
+
+
+class Transformer(Observed):
+    """Ids in, hidden states out; `project` turns states into logits over the target vocabulary."""
+
+    def __init__(self, settings: config.Transformer, source_size: int, target_size: int) -> None:
+        super().__init__()
+        self.max_positions = settings.max_positions
+        source, target = embedding(source_size, settings.width), embedding(target_size, settings.width)
+        if settings.tied:
+            source = target  # three-way tying, section 3.4: source, target and output share one matrix
+        self.source_embedding = Embedding(source, settings)
+        self.target_embedding = Embedding(target, settings)
+        self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
+        pre = settings.norm == "pre"  # a pre-norm stack leaves its last output unnormalised
+        self.encoder_norm = nn.LayerNorm(settings.width) if pre else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(settings.width) if pre else nn.Identity()
+        self.output = nn.Linear(settings.width, target_size, bias=False)
+        if settings.tied:
+            self.output.weight = target.weight
+        else:
+            nn.init.normal_(self.output.weight, std=settings.width**-0.5)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        """Source ids [S, K] and target ids so far [S, T] → states [S, T, D], each seeing only its past."""
+        memory, may_look_at_source = self.encode(source)
+        may_look_back = causal_mask(target.size(1), device=target.device)  # padding is last, hence in the future
+        x = self.target_embedding(target)  #                                 [S, T, D]
+        for layer in self.decoder:
+            x = layer(x, memory, may_look_back, may_look_at_source)
+        states: Tensor = self.decoder_norm(x)
+        self.note(memory=memory, states=states)
+        return states
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Source ids [S, K] → memory [S, K, D] and who may be looked at."""
+        may_look = padding_mask(source)  #    [S, 1, 1, K]
+        x = self.source_embedding(source)  #  [S, K, D]
+        for layer in self.encoder:
+            x = layer(x, may_look)
+        return self.encoder_norm(x), may_look
+
+    def project(self, states: Tensor) -> Tensor:
+        logits: Tensor = self.output(states)  # [.., D] → [.., V]
+        self.note(logits=logits)
+        return logits
+
+    def start(self, source: Tensor) -> TransformerState:
+        """The encoder runs once; the keys and values of the source are computed once."""
+        memory, may_look = self.encode(source)
+        read = [layer.cross_attention.read(memory) for layer in self.decoder]
+        return TransformerState(read, may_look, [KeyValueCache() for _ in self.decoder], hypotheses=1)
+
+    def step(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
+        """The last id of each row [N] → logits for the next [N, V], and the state after."""
+        x = self.target_embedding(last[:, None], state.length)  # [N, 1, D]
+        x = x.view(-1, state.hypotheses, x.size(-1))  #           [S, W, D]
+        for layer, memory, cache in zip(self.decoder, state.memory, state.caches, strict=True):
+            x = layer.step(x, memory, state.may_look, cache)
+        return self.project(self.decoder_norm(x).flatten(0, 1)), state
+
+
+@dataclass
+class TransformerState:
+    """What a decoding Transformer remembers: the source, once per sentence, and its own past, once per row."""
+
+    memory: list[KeyValue]  #       per layer [S, H, K, E]
+    may_look: Tensor | None  #      [S, 1, 1, K]
+    caches: list[KeyValueCache]  #  per layer [N, H, T, E]
+    hypotheses: int  #              W
+
+    @property
+    def length(self) -> int:
+        return self.caches[0].length
+
+    def select(self, rows: Tensor) -> TransformerState:
+        """rows [S', W']: for each sentence that goes on, the rows that continue it."""
+        sentences = rows[:, 0] // self.hypotheses  # [S']
+        memory, may_look = self.memory, self.may_look
+        everyone = torch.arange(memory[0].key.size(0), device=rows.device)
+        if not torch.equal(sentences, everyone):
+            memory = [KeyValue(key[sentences], value[sentences]) for key, value in memory]
+            may_look = may_look[sentences] if may_look is not None else None
+        caches = [cache.select(rows.flatten()) for cache in self.caches]
+        return TransformerState(memory, may_look, caches, hypotheses=rows.size(1))
+
+
+def embedding(size: int, width: int) -> nn.Embedding:
+    """Small enough that √D times it has unit variance, and that it can serve as output matrix too."""
+    table = nn.Embedding(size, width)
+    nn.init.normal_(table.weight, std=width**-0.5)
+    return table

@@ -1,0 +1,117 @@
+"""Translation as training sees it: what is a batch, what is lost, what is good.
+
+S sentences · K source positions · T target positions
+"""
+
+from __future__ import annotations
+
+import itertools
+import zlib
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard import config
+from regard.data.batching import Position, TokenBatches, pad
+from regard.data.corpus import read_pairs
+from regard.data.ids import PairIds
+from regard.data.prepare import Prepared
+from regard.data.tokenizer import END, PAD, START, Tokenizer
+from regard.decoding.batches import in_batches
+from regard.decoding.options import Hypothesis, Search, Special
+from regard.decoding.search import search
+from regard.evaluation.scores import bleu
+from regard.models.build import Model
+from regard.training.loss import Loss, projected_loss
+from regard.training.part import Part
+
+SPECIAL = Special(start=START, end=END, pad=PAD)
+
+
+class TranslationTask:
+    """Batches, loss and validation of a translation recipe."""
+
+    def __init__(self, recipe: config.Recipe, prepared: Prepared, parts: int, device: torch.device) -> None:
+        self.recipe, self.tokenizer, self.device = recipe, prepared.tokenizer, device
+        self.train, self.valid = prepared.train, prepared.valid
+        budget = max(1, recipe.training.batch_tokens // parts)
+        self.batches = TokenBatches(self.train.lengths, budget, recipe.training.seed)
+        self.sources, self.references = self._validation_text()
+
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+        taken, after = self.batches.take(Position(*position), count)
+        parts = [Part(rows, int(self.train.lengths[rows, 1].sum()) + len(rows)) for rows in taken]  # each END counts
+        return parts, (after.epoch, after.index)
+
+    def loss(self, model: Model, batch: np.ndarray) -> Loss:
+        return translation_loss(model, *self._tensors(self.train, batch), self.recipe.training.label_smoothing)
+
+    def validate(self, model: Model) -> dict[str, float]:
+        """Plain loss per token of the whole validation text, and BLEU of its first sentences decoded greedily."""
+        total, tokens = 0.0, 0
+        for rows in in_batches(self.valid.lengths.max(1).tolist(), self.recipe.training.batch_tokens, 1):
+            tensors = self._tensors(self.valid, np.array(rows))
+            total += translation_loss(model, *tensors, smoothing=0.0).plain.item()
+            tokens += int((tensors[2] != PAD).sum())
+        greedy = Search(beam=1, length_penalty="none")
+        outputs = decode(model, self.sources, greedy, self.recipe.decoding)
+        texts = [self.tokenizer.decode(best[0].tokens) for best in outputs]
+        return {"loss": total / tokens, "bleu": bleu(texts, self.references)}
+
+    def _tensors(self, ids: PairIds, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+        """Source [S, K], and target as the decoder reads it and as it should write it [S, T]."""
+        source = pad([ids.source(row) for row in rows], end=True)
+        targets = [ids.target(row) for row in rows]
+        arrays = (source, pad(targets, start=True), pad(targets, end=True))
+        source_ids, read, wanted = (torch.from_numpy(array).to(self.device, non_blocking=True) for array in arrays)
+        return source_ids, read, wanted
+
+    def _validation_text(self) -> tuple[list[list[int]], list[str]]:
+        data = self.recipe.data
+        pairs = (pair for pair in read_pairs(data.valid, data, "valid") if all(pair))
+        first = list(itertools.islice(pairs, self.recipe.training.validate_sentences))
+        return self.tokenizer.encode_all([source for source, _ in first], "source"), [target for _, target in first]
+
+
+def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor, smoothing: float) -> Loss:
+    """Only real positions are projected onto the vocabulary."""
+    states = model(source, read)  #  [S, T, D]
+    real = wanted != PAD  #          [S, T]
+    return projected_loss(states[real], model.output.weight, wanted[real], smoothing)
+
+
+def length_limit(source_length: int, settings: config.Decoding, max_positions: int) -> int:
+    """The most steps an output may take, its end included; a function of the sentence alone."""
+    return min(int(settings.max_ratio * source_length) + settings.max_extra, max_positions)
+
+
+def decode(
+    model: Model,
+    sources: Sequence[Sequence[int]],
+    options: Search,
+    settings: config.Decoding,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    advance: Callable[[int], None] = lambda finished: None,
+) -> list[list[Hypothesis]]:
+    """Ids in, hypotheses out, in the order given; inside, sentences of similar length share a batch."""
+    device = model.output.weight.device
+    width = options.nbest if options.sample else options.beam
+    found: list[list[Hypothesis]] = [[] for _ in sources]
+    for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, width):
+        ids = pad([np.array(sources[index], dtype=np.int64) for index in batch], end=True)  # [S, K]
+        limits = [length_limit(len(sources[index]), settings, model.max_positions) for index in batch]
+        results = search(
+            model,
+            torch.from_numpy(ids).to(device),
+            torch.tensor(limits, device=device),
+            options,
+            SPECIAL,
+            prefixes=[prefixes[index] for index in batch] if prefixes is not None else None,
+            seeds=[zlib.crc32(np.array(sources[index], dtype="<i4").tobytes()) for index in batch],
+        )
+        for index, hypotheses in zip(batch, results, strict=True):
+            found[index] = hypotheses
+        advance(len(batch))
+    return found

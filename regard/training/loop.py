@@ -1,0 +1,162 @@
+"""The training loop, true of any model and task.
+
+Everything random in update u follows from (seed, u): which batches, and the dropout of each part. So a run is its
+weights, its optimizer and a few numbers, and going on from a checkpoint repeats what would have happened, to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import Training
+from regard.errors import TrainingError
+from regard.training.diary import Diary
+from regard.training.distributed import Workers, spread, without_exchange
+from regard.training.loss import Loss
+from regard.training.optimizer import build_optimizer, learning_rate
+from regard.training.part import Part
+from regard.training.run_folder import Progress, RunFolder
+from regard.training.stopping import StopRequest
+
+
+class Task(Protocol):
+    """What the loop needs to know of a task: where batches come from, what is minimised, what is good."""
+
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+        """The next `count` parts after a position in the data, and the position after them."""
+
+    def loss(self, model: Any, batch: Any) -> Loss: ...
+
+    def validate(self, model: Any) -> dict[str, float]:
+        """Metrics on data that is not trained on; called in the first process only."""
+
+
+class Objective(nn.Module):
+    """Model and loss in one module, so that DDP and FSDP2 see one forward pass."""
+
+    def __init__(self, model: nn.Module, task: Task, autocast: bool) -> None:
+        super().__init__()
+        self.model = model
+        self.task = task
+        self.autocast = autocast
+
+    def forward(self, batch: Any) -> Loss:
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.autocast):
+            return self.task.loss(self.model, batch)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How training ended."""
+
+    reason: str  # "done", "patience" or "interrupted"
+    progress: Progress
+    seconds: float
+
+
+class Loop:
+    """Trains until the updates are done, patience ends or somebody interrupts; every way out leaves a checkpoint."""
+
+    def __init__(self, model: nn.Module, task: Task, settings: Training, workers: Workers, folder: RunFolder) -> None:
+        self.model, self.task, self.settings = model, task, settings
+        self.workers, self.folder = workers, folder
+        objective = Objective(model, task, workers.device.type == "cuda" and settings.precision == "auto")
+        layers = [layer for group in model.children() if isinstance(group, nn.ModuleList) for layer in group]
+        self.objective = spread(objective, layers, workers, settings.sharding)
+        if settings.compile:
+            self.objective = torch.compile(self.objective)  # type: ignore[assignment]
+        self.optimizer = build_optimizer(model, settings)
+        self.progress = folder.restore(model, self.optimizer)
+
+    def run(self, diary: Diary) -> Outcome:
+        began = time.perf_counter()
+        progress, settings = self.progress, self.settings
+        reason = "patience" if self.out_of_patience() else "done"
+        with StopRequest() as stop:
+            while progress.update < settings.updates and not self.out_of_patience():
+                loss, norm, tokens, stopping = self.update(stop.asked)
+                last = progress.update == settings.updates
+                diary.update(progress.update, loss, norm, learning_rate(settings, progress.update), tokens)
+                if last or progress.update % settings.validate_every == 0:
+                    diary.validation(progress.update, self.validate(diary))
+                elif stopping or (settings.checkpoint_every and progress.update % settings.checkpoint_every == 0):
+                    self.folder.save(self.model, self.optimizer, progress)
+                reason = "patience" if self.out_of_patience() else "done"
+                if stopping and not last and reason == "done":
+                    reason = "interrupted"
+                    break
+        return Outcome(reason, progress, time.perf_counter() - began)
+
+    def update(self, stop: bool) -> tuple[float, float, int, bool]:
+        """One step of the optimizer → loss per token, gradient norm, tokens, and whether any process wants to stop."""
+        settings, workers, progress = self.settings, self.workers, self.progress
+        parts, position = self.task.take(progress.position, settings.accumulate * workers.count)
+        tokens = sum(part.tokens for part in parts)
+        update = progress.update + 1
+        self.model.train()
+        totals = torch.zeros(2, dtype=torch.float64)  # plain loss, wishes to stop
+        mine = range(workers.rank, len(parts), workers.count)
+        for number in mine:
+            torch.manual_seed(seed_of(settings.seed, update, number))
+            with without_exchange(self.objective, last=number == mine[-1]):
+                loss: Loss = self.objective(parts[number].batch)
+                (loss.smoothed * (workers.count / tokens)).backward()  # type: ignore[no-untyped-call]
+            totals[0] += loss.plain.item()
+        totals[1] = float(stop)
+        workers.sum(totals)
+        mean_loss = totals[0].item() / tokens
+        norm = self.clip()
+        if not (math.isfinite(mean_loss) and math.isfinite(norm)):
+            raise TrainingError(
+                f"update {update}: the loss is {mean_loss} and the gradient's length {norm}. Nothing was overwritten; "
+                f"the last checkpoint is of update {self.folder.saved}. "
+                "Lower training.learning_rate, lengthen training.warmup or set training.clip = 1.0."
+            )
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate(settings, update)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        progress.update, progress.position = update, position
+        return mean_loss, norm, tokens, totals[1].item() > 0
+
+    def clip(self) -> float:
+        limit = self.settings.clip or math.inf
+        norm: Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        return float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
+
+    def validate(self, diary: Diary) -> dict[str, float]:
+        """Measure, remember whether it is the best, and write a checkpoint with a snapshot of the weights."""
+        plain = self.folder.plain_model(self.model)  # every process helps to gather it
+        metrics: dict[str, float] = {}
+        if self.workers.first:
+            with diary.pause(), torch.inference_mode():
+                metrics = self.task.validate(plain.eval())
+        metrics = self.workers.share(metrics)
+        progress, sign = self.progress, -1.0 if self.settings.metric == "loss" else 1.0
+        value = sign * metrics[self.settings.metric]
+        if progress.best is None or value > progress.best:
+            progress.best, progress.best_update, progress.since_best = value, progress.update, 0
+        else:
+            progress.since_best += 1
+        progress.snapshots.append((progress.update, value))
+        self.folder.save(self.model, self.optimizer, progress, snapshot=True)
+        return metrics
+
+    def out_of_patience(self) -> bool:
+        return bool(self.settings.patience) and self.progress.since_best >= self.settings.patience
+
+
+def seed_of(*numbers: int) -> int:
+    """One seed from several numbers, well mixed."""
+    mixed = 0
+    for number in numbers:
+        mixed = (mixed * 6_364_136_223_846_793_005 + number + 1_442_695_040_888_963_407) % 2**63
+        mixed ^= mixed >> 29
+    return mixed
+

@@ -1,0 +1,76 @@
+"""Label-smoothed cross entropy (the paper's section 5.4).
+
+`smoothed_loss` is the definition, on logits. `projected_loss` is the same from the states before the output
+projection: it works in chunks, so that the logits of all tokens never exist at once, and writes the gradient while the
+logits of a chunk are at hand.
+
+N tokens · D width · V vocabulary
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+CHUNK = 512  # rows of logits alive at a time
+
+
+class Loss(NamedTuple):
+    """Sums over the tokens of a batch."""
+
+    smoothed: Tensor
+    """What training minimises."""
+    plain: Tensor
+    """Cross entropy without smoothing; its mean is the logarithm of the perplexity."""
+
+
+def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Loss:
+    """logits [N, V], targets [N]. The wanted distribution is 1 - ε on the target plus ε spread evenly over all V."""
+    log_probabilities = logits.float().log_softmax(-1)  #                            [N, V]
+    plain = -log_probabilities.gather(-1, targets[:, None]).squeeze(-1)  #           [N]
+    spread = -log_probabilities.mean(-1)  #                                          [N]
+    return Loss(((1 - smoothing) * plain + smoothing * spread).sum(), plain.sum().detach())
+
+
+def projected_loss(states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Loss:
+    """states [N, D], output matrix weight [V, D], targets [N] → the loss of states @ weightᵀ."""
+    if states.device.type != "cpu":  # memory is short and kernels are launched one by one: leave it to autograd
+        return smoothed_loss(functional.linear(states, weight), targets, smoothing)
+    return Loss(*_ProjectedLoss.apply(states, weight, targets, smoothing))  # type: ignore[no-untyped-call]
+
+
+class _ProjectedLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        context: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        vocabulary = weight.size(0)
+        wants_gradient = any(context.needs_input_grad)
+        states_gradient = torch.empty_like(states) if wants_gradient else None
+        weight_gradient = torch.zeros_like(weight) if wants_gradient else None
+        smoothed, plain = states.new_zeros(()), states.new_zeros(())
+        for start in range(0, states.size(0), CHUNK):
+            rows, wanted = states[start : start + CHUNK], targets[start : start + CHUNK, None]
+            logits = rows @ weight.t()  #                                             [chunk, V]
+            normaliser = logits.logsumexp(-1, keepdim=True)  #                        [chunk, 1]
+            losses = normaliser - logits.gather(-1, wanted)  #                        [chunk, 1]
+            spread = normaliser - logits.mean(-1, keepdim=True)  #                    [chunk, 1]
+            plain += losses.sum()
+            smoothed += (1 - smoothing) * losses.sum() + smoothing * spread.sum()
+            if states_gradient is not None and weight_gradient is not None:
+                # d loss / d logits = softmax - wanted distribution, written over the logits
+                gradient = logits.sub_(normaliser).exp_().sub_(smoothing / vocabulary)
+                gradient.scatter_add_(-1, wanted, torch.full_like(losses, smoothing - 1))
+                torch.mm(gradient, weight, out=states_gradient[start : start + CHUNK])
+                weight_gradient.addmm_(gradient.t(), rows)
+        context.save_for_backward(states_gradient, weight_gradient)
+        context.mark_non_differentiable(plain)
+        return smoothed, plain
+
+    @staticmethod
+    def backward(context: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        states_gradient, weight_gradient = context.saved_tensors
+        return states_gradient * upstream[0], weight_gradient * upstream[0], None, None

@@ -1,0 +1,51 @@
+"""Impossible options are refused together, before any work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from regard.decoding.options import Search
+from regard.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"beam": 0}, "beam must be at least 1, not 0"),
+        ({"nbest": 6}, "nbest = 6 needs a beam of at least as many, not 5"),
+        ({"nbest": 0}, "nbest must be at least 1"),
+        ({"temperature": 0.0}, "temperature must be above 0"),
+        ({"temperature": float("nan")}, "temperature must be above 0"),
+        ({"top_p": 0.0}, "top_p must be above 0 and at most 1"),
+        ({"top_p": 1.5}, "top_p must be above 0 and at most 1"),
+        ({"top_k": -1}, "top_k must be at least 0"),
+        ({"alpha": -0.1}, "alpha must be at least 0"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"no_repeat_ngram": -1}, "no_repeat_ngram must be at least 0"),
+        ({"length_penalty": "papr"}, "Did you mean 'paper'?"),
+    ],
+)
+def test_impossible_values(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        Search(**options)
+    assert message in str(error.value)
+
+
+def test_all_mistakes_at_once() -> None:
+    with pytest.raises(UsageError, match=r"beam(.|\n)*top_k(.|\n)*top_p"):
+        Search(beam=0, nbest=1, top_k=-1, top_p=2.0)
+
+
+def test_sampling_needs_no_beam() -> None:
+    assert Search(beam=1, nbest=10, sample=True).nbest == 10
+
+
+@pytest.mark.parametrize("penalty", ["paper", "mean", "none"])
+def test_the_penalty_never_falls(penalty: str) -> None:
+    """What stopping early relies on."""
+    for alpha in (0.0, 0.6, 2.0):
+        penalties = [Search(length_penalty=penalty, alpha=alpha).penalty(length) for length in range(1, 100)]
+        assert penalties == sorted(penalties)
+    assert Search(length_penalty=penalty).penalty(1) == 1  # a single token is never changed

@@ -1,0 +1,98 @@
+"""Sampling draws what the probabilities say, and the same for the same seeds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from regard.decoding.options import Search
+from regard.decoding.search import search
+from tests.decoding.stand_in import PAD, SPECIAL, START, StandIn
+
+SAMPLE = Search(sample=True)
+SOURCES = torch.arange(20)
+LIMITS = torch.full((20,), 15)
+
+
+def frequencies(model: StandIn, options: Search, draws: int = 4_000) -> torch.Tensor:
+    """How often each first token is drawn for one source: half of the draws as sentences, half as paths."""
+    drawn = torch.zeros(model.table.size(1))
+    for each in search(
+        model, torch.zeros(draws // 40, dtype=torch.long), torch.ones(draws // 40, dtype=torch.long),
+        replace(options, nbest=40), SPECIAL,
+    ):  # fmt: skip
+        for one in each:
+            drawn[one.tokens[0] if one.tokens else SPECIAL.end] += 1
+    return drawn / draws
+
+
+def probabilities(model: StandIn, temperature: float = 1.0) -> torch.Tensor:
+    logits, _ = model.step(torch.tensor([START]), model.start(torch.tensor([0])))
+    logits[0, [PAD, START]] = float("-inf")
+    return (logits[0] / temperature).softmax(-1)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_frequencies_match_probabilities(temperature: float) -> None:
+    model = StandIn(vocabulary=9, sharpness=1.0)
+    expected = probabilities(model, temperature)
+    error = (frequencies(model, replace(SAMPLE, temperature=temperature)) - expected).abs()
+    assert (error <= 5 * (expected * (1 - expected) / 4_000).sqrt()).all()  # five standard deviations
+
+
+@pytest.mark.parametrize(("top_k", "top_p"), [(3, 1.0), (0, 0.6), (4, 0.7)])
+def test_filters_keep_the_most_probable_and_their_proportions(top_k: int, top_p: float) -> None:
+    model = StandIn(vocabulary=12, sharpness=1.0)
+    order = sorted(enumerate(probabilities(model).tolist()), key=lambda each: -each[1])
+    order = order[: top_k or None]
+    mass, kept = 0.0, {}
+    for token, probability in order:
+        if mass / sum(each for _, each in order) >= top_p:
+            break
+        mass, kept[token] = mass + probability, probability
+    assert 1 < len(kept) < 10
+    drawn = frequencies(model, replace(SAMPLE, top_k=top_k, top_p=top_p))
+    assert set(drawn.nonzero().flatten().tolist()) == set(kept)
+    for token, probability in kept.items():
+        assert drawn[token] == pytest.approx(probability / mass, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "options", [Search(sample=True, top_k=1), Search(sample=True, top_p=1e-6), Search(sample=True, temperature=1e-4)]
+)
+def test_sampling_at_the_edge_is_greedy(options: Search) -> None:
+    model = StandIn()
+    assert search(model, SOURCES, LIMITS, options, SPECIAL) == search(model, SOURCES, LIMITS, Search(beam=1), SPECIAL)
+
+
+def test_seeds_decide() -> None:
+    model = StandIn(end=-2.0, sharpness=1.0)
+    same = torch.zeros_like(SOURCES)
+
+    def tokens(seed: int, seeds: list[int]) -> list[tuple[int, ...]]:
+        found = search(model, same, LIMITS, replace(SAMPLE, seed=seed), SPECIAL, seeds=seeds)
+        return [each[0].tokens for each in found]
+
+    numbers = list(range(20))
+    first = tokens(0, numbers)
+    assert first == tokens(0, numbers)
+    assert first[::-1] == tokens(0, numbers[::-1])
+    assert len(set(first)) > 10  # different sentences draw differently
+    assert len(set(tokens(0, [7] * 20))) == 1
+    assert first != tokens(1, numbers)
+
+
+def test_a_longer_limit_and_more_paths_do_not_change_the_draws() -> None:
+    model = StandIn(end=-2.0, sharpness=1.0)
+    short = search(model, SOURCES, LIMITS, replace(SAMPLE, nbest=2), SPECIAL)
+    long = search(model, SOURCES, LIMITS + 9, replace(SAMPLE, nbest=5), SPECIAL)
+    for few, many in zip(short, long, strict=True):
+        assert {one.tokens for one in few} <= {one.tokens[:15] for one in many}
+
+
+def test_paths_of_one_sentence_are_independent() -> None:
+    model = StandIn(end=-3.0, sharpness=0.5)
+    found = search(model, SOURCES, LIMITS, replace(SAMPLE, nbest=4), SPECIAL)
+    assert all(len({one.tokens for one in each}) > 1 for each in found)
