@@ -1,0 +1,21 @@
+"""regard trains attention models from your own data, lets you see through them, and puts them to work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from regard.tasks.translator import Translation as Translation
+    from regard.tasks.translator import Translator as Translator
+
+__version__ = "0.1.0"
+
+
+def load(model: str | Path, device: str = "cpu") -> Translator:
+    """A trained model by run folder, file or bundled name: `regard.load("demo").translate("Ich habe Hunger.")`."""
+    from regard.checkpoint import load_model  # late: importing regard must not cost importing torch
+    from regard.tasks.translator import Translator
+
+    trained = load_model(model, device)
+    return Translator(trained.model, trained.tokenizer, trained.recipe, trained.provenance)

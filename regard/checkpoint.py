@@ -78,6 +78,14 @@ def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
     return Trained(model.to(device).eval(), tokenizer, recipe, provenance)
 
 
+def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
+    """Write test scores into a model file, beside what its provenance says already."""
+    weights, metadata = read(path)
+    provenance = json.loads(metadata["provenance"])
+    provenance["scores"] = {**provenance.get("scores", {}), **scores}
+    write(path, weights, {**metadata, "provenance": json.dumps(provenance, ensure_ascii=False)})
+
+
 def load_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
     """Fill the model; a tensor that is missing, left over or misshapen is an error that names it."""
     wanted = unique_weights(model)

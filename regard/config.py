@@ -291,7 +291,7 @@ def to_toml(recipe: Recipe) -> str:
     def value(item: Any) -> str:
         if isinstance(item, list):
             return "[" + ", ".join(value(each) for each in item) + "]"
-        return json.dumps(item, ensure_ascii=False)  # strings, numbers and booleans look alike in JSON and TOML
+        return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON looks like TOML but for this one
 
     def table(name: str, content: dict[str, Any]) -> list[str]:
         lines = [f"{key} = {value(item)}" for key, item in content.items() if not isinstance(item, dict)]
@@ -306,7 +306,11 @@ def to_toml(recipe: Recipe) -> str:
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
+    return (
+        name
+        if re.fullmatch(r"[A-Za-z0-9_-]+", name)
+        else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+    )
 
 
 def _flat(content: Mapping[str, Any]) -> bool:
@@ -360,12 +364,12 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
 def _build(given: dict[str, Any], lines: Lines) -> tuple[Recipe, list[str]]:
     mistakes: list[str] = []
     task = given.get("task", "translate")
-    if task not in TASKS:
+    if not isinstance(task, str) or task not in TASKS:
         hint = did_you_mean(str(task), TASKS)
         return Recipe(), [f"unknown task {task!r}{lines.of('', 'task')}.{hint} Known: {', '.join(TASKS)}"]
     model = given.get("model", {})
-    name = model.get("architecture", next(iter(ARCHITECTURES[task]))) if isinstance(model, dict) else ""
-    if name not in ARCHITECTURES[task]:
+    name = (model if isinstance(model, dict) else {}).get("architecture", next(iter(ARCHITECTURES[task])))
+    if not isinstance(name, str) or name not in ARCHITECTURES[task]:
         known = ARCHITECTURES[task]
         where = lines.of("model", "architecture")
         mistakes.append(
@@ -397,7 +401,7 @@ def _build(given: dict[str, Any], lines: Lines) -> tuple[Recipe, list[str]]:
 def _apply_size(content: dict[str, Any], architecture: str, lines: Lines, mistakes: list[str]) -> dict[str, Any]:
     sizes = SIZES.get(architecture, {})
     size = content.get("size", "base")
-    if sizes and size not in sizes:
+    if sizes and (not isinstance(size, str) or size not in sizes):
         where = lines.of("model", "size")
         mistakes.append(f"model.size must be one of {', '.join(sizes)}, not {size!r}{where}")
         return content
@@ -463,7 +467,9 @@ def _impossible(recipe: Recipe) -> list[str]:
     if model.positions == "sinusoidal" and model.width % 2:
         mistakes.append(f"model.width = {model.width} must be even for sinusoidal positions (sine and cosine pairs)")
     if data.max_pieces + 1 > model.max_positions:
-        mistakes.append(f"data.max_pieces = {data.max_pieces} needs model.max_positions of at least {data.max_pieces + 1}")
+        mistakes.append(
+            f"data.max_pieces = {data.max_pieces} needs model.max_positions of at least {data.max_pieces + 1}"
+        )
     for name, files in {"train": data.train, "valid": data.valid, **data.test}.items():
         if len(files) > 2:
             mistakes.append(f"data.{name} names {len(files)} files; give one TSV, or a source and a target file")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from copy import deepcopy
-from dataclasses import fields, replace
+from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from rich.console import Console
 from torch import Tensor
 
 from regard import config
-from regard.checkpoint import MODEL, load_model, save_model
+from regard.checkpoint import MODEL, save_model
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError
 from regard.models.build import Model, build
@@ -116,12 +115,3 @@ def provenance(recipe: config.Recipe, prepared: Prepared, progress: Progress) ->
         "data": {Path(name).name: checksum for name, checksum in prepared.checksums.items()},
         "scores": {},
     }
-
-
-def store_scores(path: Path, name: str, scores: list[dict[str, Any]], *, half: bool = False) -> None:
-    """Write test scores into a model file."""
-    trained = load_model(path)
-    facts = json.loads(json.dumps(trained.provenance))
-    facts.setdefault("scores", {})[name] = scores
-    recipe = replace(trained.recipe)
-    save_model(path, dict(trained.model.named_parameters()), recipe, trained.tokenizer, facts, half=half)

@@ -27,12 +27,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"checkpoint"},
     "decoding": set(),
     "evaluation": set(),
-    "tasks": {"data", "models", "attention.record", "training.loss", "decoding", "evaluation"},
+    "tasks": {"data", "models", "attention.record", "training.loss", "training.task", "decoding", "evaluation"},
     "view": {"attention.record"},
     "export": {"checkpoint", "models"},
     "serve": {"checkpoint", "tasks", "view"},
 }
-MAY_IMPORT_ALL = {"__init__", "run", "cli"}
+MAY_IMPORT_ALL = {"__init__", "__main__", "run", "rehearsal", "quickstart", "cli"}
 WITHOUT_TORCH = ("regard", "regard.config", "regard.errors", "regard.cli")
 
 
@@ -107,7 +107,7 @@ def allowed(module: str, imported: str) -> bool:
     if stage in MAY_IMPORT_ALL:
         return True
     inside = imported.removeprefix("regard.")
-    permitted = EVERYONE | {stage} | MAY_IMPORT[stage]
+    permitted = EVERYONE | {stage} | MAY_IMPORT.get(stage, set())
     return any(inside == name or inside.startswith(f"{name}.") for name in permitted)
 
 

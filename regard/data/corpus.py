@@ -13,7 +13,7 @@ import os
 import tempfile
 import urllib.request
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import resources
 from itertools import zip_longest
 from pathlib import Path
@@ -105,20 +105,25 @@ def open_text(path: Path) -> IO[bytes] | gzip.GzipFile:
 
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file without their ends."""
-    number = 0
     with open_text(path) as file:
-        try:
-            for number, line in enumerate(file, start=1):
-                if number == 1:
-                    line = line.removeprefix(BYTE_ORDER_MARK)
-                yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"{path}, line {number} is not UTF-8: byte 0x{error.object[error.start]:02x} at position {error.start + 1}."
-                " Convert the file, for example with iconv -t UTF-8"
-            ) from None
-        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-            raise DataError(f"{path} is damaged or cut short after line {number}: {error}") from None
+        yield from decode_lines(file, str(path))
+
+
+def decode_lines(file: Iterable[bytes], name: str) -> Iterator[str]:
+    """Bytes → lines without their ends; a mistake is reported with its line."""
+    number = 0
+    try:
+        for number, line in enumerate(file, start=1):
+            if number == 1:
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{name}, line {number} is not UTF-8: byte 0x{error.object[error.start]:02x} at position"
+            f" {error.start + 1}. Convert the file, for example with iconv -t UTF-8"
+        ) from None
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        raise DataError(f"{name} is damaged or cut short after line {number}: {error}") from None
 
 
 def read_pairs(files: tuple[str, ...], data: ParallelText, split: str) -> Iterator[tuple[str, str]]:
@@ -127,6 +132,15 @@ def read_pairs(files: tuple[str, ...], data: ParallelText, split: str) -> Iterat
         raise DataError(f"data.{split} names {len(files)} files; give one TSV, or a source and a target file")
     paths = [locate(file, data) for file in files]
     return _aligned(*paths) if len(paths) == 2 else _columns(paths[0], data, split)
+
+
+def decode_pairs(lines: Iterable[str], name: str) -> Iterator[tuple[str, str]]:
+    """`source TAB target` lines → pairs."""
+    for number, line in enumerate(lines, start=1):
+        cells = line.split("\t")
+        if len(cells) != 2:
+            raise DataError(f"{name}, line {number} has {len(cells)} tab-separated columns instead of 2")
+        yield cells[0].strip(), cells[1].strip()
 
 
 def _columns(path: Path, data: ParallelText, split: str) -> Iterator[tuple[str, str]]:

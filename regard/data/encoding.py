@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import multiprocessing
 import signal
 from collections import deque
@@ -11,6 +12,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,11 @@ class Chunk:
         return Chunk(self.ids[np.repeat(keep, self.lengths.sum(axis=1))], self.lengths[keep], self.prints[keep])
 
 
+def load_tokenizer(stored: Path) -> Tokenizer:
+    """Read a tokenizer's JSON file."""
+    return Tokenizer.from_dict(json.loads(stored.read_text(encoding="utf-8")))
+
+
 def encode_pairs(pairs: Pairs, tokenizer: Tokenizer) -> Chunk:
     """The ids of a handful of pairs. Equal ids mean equal normalised text, so they also tell duplicates."""
     sources = tokenizer.encode_all([source for source, _ in pairs], "source")
@@ -57,15 +64,16 @@ def encode_pairs(pairs: Pairs, tokenizer: Tokenizer) -> Chunk:
     return Chunk(ids, lengths, prints)
 
 
-def encode_corpus(pairs: Iterable[tuple[str, str]], tokenizer: Tokenizer, workers: int) -> Generator[Chunk, None, None]:
-    """Encode a corpus chunk by chunk; a few chunks per process are under way at any time, never the whole."""
+def encode_corpus(pairs: Iterable[tuple[str, str]], stored: Path, workers: int) -> Generator[Chunk, None, None]:
+    """Encode a corpus chunk by chunk with a stored tokenizer; a few chunks per process are under way, never all."""
     stream = iter(pairs)
     chunks = iter(lambda: list(islice(stream, CHUNK)), [])
     if workers <= 1:
+        tokenizer = load_tokenizer(stored)
         yield from (encode_pairs(chunk, tokenizer) for chunk in chunks)
         return
     spawn = multiprocessing.get_context("spawn")  # forking a process that has used torch's threads can hang
-    executor = ProcessPoolExecutor(workers, spawn, _begin_worker, (tokenizer.to_dict(),))
+    executor = ProcessPoolExecutor(workers, spawn, _begin_worker, (stored,))
     try:
         waiting: deque[Future[Chunk]] = deque(executor.submit(_encode, each) for each in islice(chunks, 4 * workers))
         while waiting:
@@ -80,12 +88,13 @@ def encode_corpus(pairs: Iterable[tuple[str, str]], tokenizer: Tokenizer, worker
         executor.shutdown(cancel_futures=True)
 
 
-_own: list[Tokenizer] = []  # a worker process loads its tokenizer once
+# A worker process loads its tokenizer itself, once: Python hangs when a process that cannot start is sent this much.
+_own: list[Tokenizer] = []
 
 
-def _begin_worker(stored: dict[str, str]) -> None:
+def _begin_worker(stored: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent answers Ctrl-C, once
-    _own.append(Tokenizer.from_dict(stored))
+    _own.append(load_tokenizer(stored))
 
 
 def _encode(pairs: Pairs) -> Chunk:

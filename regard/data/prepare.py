@@ -10,7 +10,9 @@ import hashlib
 import json
 import os
 import random
+import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
@@ -22,7 +24,7 @@ from rich.progress import Progress
 from regard.config import Recipe
 from regard.data.cleaning import Cleaner, Counts, Report
 from regard.data.corpus import locate, read_pairs
-from regard.data.encoding import encode_corpus
+from regard.data.encoding import encode_corpus, load_tokenizer
 from regard.data.ids import MANIFEST, PairIds, PairWriter, checksum, read_manifest, smallest_type
 from regard.data.progress import progress
 from regard.data.tokenizer import Tokenizer, train_tokenizer
@@ -31,8 +33,8 @@ from regard.errors import DataError
 FORMAT = 1
 """Raised whenever the same settings and text would give other files."""
 TOKENIZER = "tokenizer.json"
-WORTH_A_PROCESS = 100_000
-"""Pairs that one core encodes in the time that starting another process takes, several times over."""
+WORTH_A_PROCESS = 250_000
+"""Pairs that keep another process busy for several times what it takes to start."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ def prepare(recipe: Recipe, *, workers: int | None = None, show: bool = True) ->
         return found
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(folder)
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as name:
             built = Path(name) / "built"
             built.mkdir()
@@ -84,7 +87,7 @@ def _open(folder: Path) -> Prepared:
     try:
         return Prepared(
             folder,
-            Tokenizer.from_dict(json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))),
+            load_tokenizer(folder / TOKENIZER),
             PairIds.open(folder, "train"),
             PairIds.open(folder, "valid"),
             Report.from_dict(manifest["report"]),
@@ -140,6 +143,8 @@ def _build(
         task = bar.add_task("Learning pieces", total=None)
         tokenizer = train_tokenizer((s for s, _ in sample), (t for _, t in sample), recipe.tokenizer)
         del sample
+        _write_json(folder / TOKENIZER, tokenizer.to_dict())
+        kind = smallest_type(max(tokenizer.size("source"), tokenizer.size("target")))
         bar.update(task, total=1, completed=1)
         if workers is None:
             workers = min(os.cpu_count() or 1, 1 + total // WORTH_A_PROCESS)
@@ -148,11 +153,14 @@ def _build(
         for split, processes, size in (("train", workers, total), ("valid", 1, None)):
             cleaner = Cleaner(recipe.data.max_pieces, recipe.data.max_ratio, training=split == "train")
             pairs = _pairs(recipe, split, bar, "Encoding", size)
-            splits[split] = _write_split(folder, split, pairs, tokenizer, cleaner, processes)
+            chunks = encode_corpus(pairs, folder / TOKENIZER, processes)
+            with PairWriter(folder, split, kind) as writer, closing(chunks):
+                for kept in map(cleaner.clean, chunks):
+                    writer.add(kept.ids, kept.lengths)
+                splits[split] = writer.finish()
             counts[split] = cleaner.counts
     report = Report(recipe.data.max_pieces, recipe.data.max_ratio, **counts)
     report.check()
-    _write_json(folder / TOKENIZER, tokenizer.to_dict())
     manifest = {"settings": settings, "inputs": stamps, "splits": splits, "report": asdict(report)}
     _write_json(folder / MANIFEST, manifest)
 
@@ -182,16 +190,12 @@ def _sample(pairs: Iterable[tuple[str, str]], size: int) -> tuple[list[tuple[str
     return sample, number
 
 
-def _write_split(
-    folder: Path, split: str, pairs: Iterable[tuple[str, str]], tokenizer: Tokenizer, cleaner: Cleaner, workers: int
-) -> dict[str, Any]:
-    vocabulary = max(tokenizer.size("source"), tokenizer.size("target"))
-    chunks = encode_corpus(pairs, tokenizer, workers)
-    with PairWriter(folder, split, smallest_type(vocabulary)) as writer, closing(chunks):
-        for chunk in chunks:
-            kept = cleaner.clean(chunk)
-            writer.add(kept.ids, kept.lengths)
-        return writer.finish()
+def _sweep(folder: Path) -> None:
+    """Delete what a process that was killed while building this folder left behind a day or longer ago."""
+    for left in folder.parent.glob(f".{folder.name}-*"):
+        with suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > 24 * 60 * 60:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _publish(built: Path, folder: Path, settings: dict[str, Any], inputs: dict[str, Path]) -> None:

@@ -23,6 +23,7 @@ BYTES = range(4, 260)
 """Ids of the pieces that stand for one byte; they follow the special ids in every tokenizer."""
 
 _SPACE = "▁"
+_LONGEST = 4_192  # bytes of a line that SentencePiece learns from; its own default
 
 
 class Tokenizer:
@@ -48,7 +49,7 @@ class Tokenizer:
 
     def encode_all(self, texts: Sequence[str], side: Side) -> list[list[int]]:
         """The ids of each text."""
-        whole = [_well_formed(text) for text in texts]
+        whole = [_readable(text) for text in texts]
         ids: list[list[int]] = self._processors[side].encode(whole, num_threads=1)
         return ids
 
@@ -64,7 +65,7 @@ class Tokenizer:
 
     def normalize(self, text: str, side: Side = "source") -> str:
         """The text as the model sees it, which is what decoding its ids gives back."""
-        normal: str = self._processors[side].normalize(_well_formed(text))
+        normal: str = self._processors[side].normalize(_readable(text))
         return normal.replace(_SPACE, " ").strip(" ")
 
     def to_dict(self) -> dict[str, str]:
@@ -108,6 +109,7 @@ def _train(lines: Iterable[str], settings: config.Tokenizer, text: str) -> bytes
             vocab_size=settings.pieces,
             character_coverage=settings.coverage,
             normalization_rule_name=settings.normalization,
+            max_sentence_length=_LONGEST,
             byte_fallback=True,
             pad_id=PAD,
             bos_id=START,
@@ -130,6 +132,8 @@ def _explain(message: str, settings: config.Tokenizer, text: str) -> DataError:
             f"{asked} is too few: {text} needs at least {int(found[1]):,} (4 special pieces, 256 bytes and its"
             " characters). Raise it, or lower tokenizer.coverage"
         )
+    if "sentences_.empty()" in message:
+        return DataError(f"{asked} cannot be learned: {text} has no line between 1 and {_LONGEST:,} bytes")
     return DataError(f"SentencePiece cannot learn {asked} from {text}: {message}")
 
 
@@ -140,6 +144,7 @@ def _load(model: bytes) -> sentencepiece.SentencePieceProcessor:
         raise DataError("the stored tokenizer is damaged: SentencePiece cannot read it") from None
 
 
-def _well_formed(text: str) -> str:
-    """Half a surrogate pair, which JSON and the command line can smuggle in, has no UTF-8; "?" takes its place."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+def _readable(text: str) -> str:
+    """The text as SentencePiece can read it: its sign for a space is a space, and half a surrogate pair, which JSON
+    and the command line can smuggle in but UTF-8 cannot hold, is a question mark."""
+    return text.replace(_SPACE, " ").encode("utf-8", "replace").decode("utf-8")

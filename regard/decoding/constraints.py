@@ -47,5 +47,4 @@ class Rules:
         ngrams = tokens.unfold(2, self.no_repeat_ngram, 1)  # [S, W, T - n + 1, n]
         recent = tokens[:, :, tokens.size(2) - self.no_repeat_ngram + 1 :]  # [S, W, n - 1]
         again = (ngrams[..., :-1] == recent.unsqueeze(2)).all(-1)  # [S, W, T - n + 1]
-        candidates = ngrams[..., -1]
-        return candidates.masked_fill(~again | (candidates == self.special.end), self.special.pad)
+        return ngrams[..., -1].masked_fill(~again, self.special.pad)

@@ -46,7 +46,6 @@ def _filtered(logits: Tensor, options: Search) -> tuple[Tensor, Tensor | None]:
         probabilities = logits.softmax(-1)
         # A token stays if those before it do not reach top_p yet; so the first always stays.
         reached = probabilities.cumsum(-1) - probabilities >= options.top_p
-        reached[..., 0] = False
         logits = logits.masked_fill(reached, NEVER)
     return logits, ids
 

@@ -5,17 +5,15 @@ S sentences · W paths per sentence · N = S × W rows, sentence by sentence · 
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from torch import Tensor
-
-Self = TypeVar("Self", bound="State")
 
 
 class State(Protocol):
     """What differs between models: a key/value cache, a hidden vector, a convolution window."""
 
-    def select(self: Self, rows: Tensor) -> Self:
+    def select(self, rows: Tensor) -> State:
         """The state in which line s of `rows` [S, W] names the W present rows that sentence s goes on from.
 
         Present rows are numbered 0 … N - 1. All rows of one line belong to the same sentence, a row may appear several

@@ -82,7 +82,7 @@ class EncoderLayer(nn.Module):
 
     def forward(self, x: Tensor, may_look: Tensor | None) -> Tensor:
         x = self.after_self(x, lambda x: self.self_attention(x, may_look))  # [B, S, D]
-        return self.after_feed_forward(x, self.feed_forward)  #               [B, S, D]
+        return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]
 
 
 class DecoderLayer(nn.Module):

@@ -5,7 +5,9 @@ S sentences · W hypotheses of each · N = S·W rows · K source positions · T 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -64,17 +66,20 @@ class Transformer(Observed):
         self.note(logits=logits)
         return logits
 
+    def writing_layers(self) -> Iterable[DecoderLayer]:
+        return cast(Iterable[DecoderLayer], self.decoder)  # ModuleList does not tell what it holds
+
     def start(self, source: Tensor) -> TransformerState:
         """The encoder runs once; the keys and values of the source are computed once."""
         memory, may_look = self.encode(source)
-        read = [layer.cross_attention.read(memory) for layer in self.decoder]
+        read = [layer.cross_attention.read(memory) for layer in self.writing_layers()]
         return TransformerState(read, may_look, [KeyValueCache() for _ in self.decoder], hypotheses=1)
 
     def step(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """The last id of each row [N] → logits for the next [N, V], and the state after."""
         x = self.target_embedding(last[:, None], state.length)  # [N, 1, D]
         x = x.view(-1, state.hypotheses, x.size(-1))  #           [S, W, D]
-        for layer, memory, cache in zip(self.decoder, state.memory, state.caches, strict=True):
+        for layer, memory, cache in zip(self.writing_layers(), state.memory, state.caches, strict=True):
             x = layer.step(x, memory, state.may_look, cache)
         return self.project(self.decoder_norm(x).flatten(0, 1)), state
 

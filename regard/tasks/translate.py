@@ -5,7 +5,7 @@ S sentences · K source positions · T target positions
 
 from __future__ import annotations
 
-import itertools
+import math
 import zlib
 from collections.abc import Callable, Sequence
 
@@ -18,14 +18,14 @@ from regard.data.batching import Position, TokenBatches, pad
 from regard.data.corpus import read_pairs
 from regard.data.ids import PairIds
 from regard.data.prepare import Prepared
-from regard.data.tokenizer import END, PAD, START, Tokenizer
+from regard.data.tokenizer import END, PAD, START
 from regard.decoding.batches import in_batches
 from regard.decoding.options import Hypothesis, Search, Special
 from regard.decoding.search import search
 from regard.evaluation.scores import bleu
 from regard.models.build import Model
 from regard.training.loss import Loss, projected_loss
-from regard.training.part import Part
+from regard.training.task import Part
 
 SPECIAL = Special(start=START, end=END, pad=PAD)
 
@@ -49,7 +49,7 @@ class TranslationTask:
         return translation_loss(model, *self._tensors(self.train, batch), self.recipe.training.label_smoothing)
 
     def validate(self, model: Model) -> dict[str, float]:
-        """Plain loss per token of the whole validation text, and BLEU of its first sentences decoded greedily."""
+        """Plain loss per token of the whole validation text, and BLEU of some of its sentences decoded greedily."""
         total, tokens = 0.0, 0
         for rows in in_batches(self.valid.lengths.max(1).tolist(), self.recipe.training.batch_tokens, 1):
             tensors = self._tensors(self.valid, np.array(rows))
@@ -69,10 +69,12 @@ class TranslationTask:
         return source_ids, read, wanted
 
     def _validation_text(self) -> tuple[list[list[int]], list[str]]:
+        """Sentences to decode, spread evenly over the file: many corpora are sorted by length."""
         data = self.recipe.data
-        pairs = (pair for pair in read_pairs(data.valid, data, "valid") if all(pair))
-        first = list(itertools.islice(pairs, self.recipe.training.validate_sentences))
-        return self.tokenizer.encode_all([source for source, _ in first], "source"), [target for _, target in first]
+        pairs = [pair for pair in read_pairs(data.valid, data, "valid") if all(pair)]
+        stride = math.ceil(len(pairs) / self.recipe.training.validate_sentences)
+        sources, references = zip(*pairs[::stride], strict=True)
+        return self.tokenizer.encode_all(sources, "source"), list(references)
 
 
 def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor, smoothing: float) -> Loss:

@@ -67,6 +67,8 @@ class Diary:
         if update % LOG_EVERY == 0 or update == self.settings.updates:
             facts = {"loss": mean, "gradient_norm": norm, "learning_rate": rate, "tokens_per_second": speed}
             self._write(update, facts, "train")
+            if not self.console.is_terminal:  # a log file gets lines instead of a bar
+                self.console.print(f"update {update:>7,}  loss {mean:.3f}  {speed:,.0f} tokens/s", highlight=False)
             self.loss_sum, self.tokens, self.seconds = 0.0, 0, 0.0
 
     def validation(self, update: int, metrics: dict[str, float]) -> None:
@@ -108,4 +110,4 @@ def _tensorboard(folder: Path, update: int) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise UsageError("training.tensorboard = true needs TensorBoard: pip install 'regard[tensorboard]'") from None
-    return SummaryWriter(str(folder / "tensorboard"), purge_step=update + 1)  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(folder / "tensorboard"), purge_step=update + 1)

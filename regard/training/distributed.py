@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from regard.config import Training
@@ -73,8 +74,6 @@ def spread(objective: nn.Module, layers: list[nn.Module], workers: Workers, shar
     if workers.count == 1:
         return objective
     if sharding == "full":
-        from torch.distributed.fsdp import fully_shard
-
         for part in [*layers, objective]:
             fully_shard(part)
         return objective
@@ -85,7 +84,7 @@ def without_exchange(objective: nn.Module, last: bool) -> AbstractContextManager
     """While gradients accumulate, only the last part exchanges them."""
     if isinstance(objective, nn.parallel.DistributedDataParallel) and not last:
         return objective.no_sync()
-    if not isinstance(objective, nn.parallel.DistributedDataParallel) and hasattr(objective, "set_requires_gradient_sync"):
+    if isinstance(objective, FSDPModule):
         objective.set_requires_gradient_sync(last)
     return nullcontext()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -20,21 +20,9 @@ from regard.training.diary import Diary
 from regard.training.distributed import Workers, spread, without_exchange
 from regard.training.loss import Loss
 from regard.training.optimizer import build_optimizer, learning_rate
-from regard.training.part import Part
 from regard.training.run_folder import Progress, RunFolder
 from regard.training.stopping import StopRequest
-
-
-class Task(Protocol):
-    """What the loop needs to know of a task: where batches come from, what is minimised, what is good."""
-
-    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
-        """The next `count` parts after a position in the data, and the position after them."""
-
-    def loss(self, model: Any, batch: Any) -> Loss: ...
-
-    def validate(self, model: Any) -> dict[str, float]:
-        """Metrics on data that is not trained on; called in the first process only."""
+from regard.training.task import Task
 
 
 class Objective(nn.Module):
@@ -159,4 +147,3 @@ def seed_of(*numbers: int) -> int:
         mixed = (mixed * 6_364_136_223_846_793_005 + number + 1_442_695_040_888_963_407) % 2**63
         mixed ^= mixed >> 29
     return mixed
-

@@ -55,15 +55,16 @@ class _ProjectedLoss(torch.autograd.Function):
         for start in range(0, states.size(0), CHUNK):
             rows, wanted = states[start : start + CHUNK], targets[start : start + CHUNK, None]
             logits = rows @ weight.t()  #                                             [chunk, V]
-            normaliser = logits.logsumexp(-1, keepdim=True)  #                        [chunk, 1]
-            losses = normaliser - logits.gather(-1, wanted)  #                        [chunk, 1]
-            spread = normaliser - logits.mean(-1, keepdim=True)  #                    [chunk, 1]
-            plain += losses.sum()
-            smoothed += (1 - smoothing) * losses.sum() + smoothing * spread.sum()
+            logits -= logits.amax(-1, keepdim=True)  # the loss stays the same and exp cannot overflow
+            of_target = logits.gather(-1, wanted)  #                                  [chunk, 1]
+            mean = logits.mean(-1, keepdim=True)  #                                   [chunk, 1]
+            total = logits.exp_().sum(-1, keepdim=True)  #                            [chunk, 1]
+            plain += (total.log() - of_target).sum()
+            smoothed += (total.log() - (1 - smoothing) * of_target - smoothing * mean).sum()
             if states_gradient is not None and weight_gradient is not None:
                 # d loss / d logits = softmax - wanted distribution, written over the logits
-                gradient = logits.sub_(normaliser).exp_().sub_(smoothing / vocabulary)
-                gradient.scatter_add_(-1, wanted, torch.full_like(losses, smoothing - 1))
+                gradient = logits.div_(total).sub_(smoothing / vocabulary)
+                gradient.scatter_add_(-1, wanted, torch.full_like(of_target, smoothing - 1))
                 torch.mm(gradient, weight, out=states_gradient[start : start + CHUNK])
                 weight_gradient.addmm_(gradient.t(), rows)
         context.save_for_backward(states_gradient, weight_gradient)

@@ -27,7 +27,7 @@ def learning_rate(settings: Training, update: int) -> float:
     if update <= warmup:
         return peak * update / warmup
     if settings.schedule == "inverse-sqrt":  # the paper's section 5.3, with the peak as the free constant
-        return peak * (max(warmup, 1) / update) ** 0.5
+        return peak * math.sqrt(max(warmup, 1) / update)
     if settings.schedule == "constant":
         return peak
     left = max(0.0, (settings.updates - update) / max(1, settings.updates - warmup))  # 1 → 0

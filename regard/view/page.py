@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,7 +51,9 @@ class AttentionPage:
         queries, keys = self.axes(kind)
         if weights.ndim != 4 or 0 in weights.shape or weights.shape[2:] != (len(queries), len(keys)):
             wanted = f"[layers, heads, {len(queries)}, {len(keys)}]"
-            raise UsageError(f"cannot show {kind} attention of shape {list(weights.shape)}: the pieces ask for {wanted}")
+            raise UsageError(
+                f"cannot show {kind} attention of shape {list(weights.shape)}: the pieces ask for {wanted}"
+            )
         if not np.isfinite(weights).all():
             raise UsageError(f"cannot show {kind} attention: it holds values that are not numbers (NaN or infinity)")
         return weights
@@ -63,6 +65,22 @@ class AttentionPage:
         if not self.attention:
             raise UsageError("cannot show attention: the model gave none")
         return [kind for kind in KINDS if kind in self.attention]
+
+
+class Seen(Protocol):
+    """What a task shows of one translation."""
+
+    @property
+    def source_tokens(self) -> list[str]: ...
+    @property
+    def target_tokens(self) -> list[str]: ...
+    @property
+    def weights(self) -> Mapping[str, ArrayLike]: ...
+
+
+def page_of(seen: Seen, source_text: str, translation: str, title: str, facts: Mapping[str, str]) -> AttentionPage:
+    """The page of what a model's `attention(text)` returned."""
+    return AttentionPage(title, seen.source_tokens, seen.target_tokens, translation, source_text, seen.weights, facts)
 
 
 def to_dict(maps: AttentionPage) -> dict[str, Any]:

@@ -19,9 +19,9 @@ LONGEST_LABEL = 16
 TALLEST_HEADER = 10
 ACCENT = "cyan"
 MEANING = {
-    "cross": "rows: pieces written · columns: source",
+    "cross": "rows: pieces written, columns: source",
     "encoder": "rows and columns: source",
-    "decoder": "rows: pieces written · columns: pieces before them",
+    "decoder": "rows: pieces written, columns: pieces before them",
 }
 
 
@@ -30,30 +30,31 @@ def draw(maps: AttentionPage, console: Console) -> None:
     kind = maps.kinds()[0]
     layers = maps.weights(kind)
     weights: NDArray[np.float64] = layers[-1].mean(0)  # [query, key]
-    queries, keys = maps.axes(kind)
+    queries, keys = (_shown(pieces) for pieces in maps.axes(kind))
     console.print(Text(maps.source_text))
     console.print(Text(maps.translation, style=f"bold {ACCENT}"))
     console.print()
-    longest = max(cell_len(_shown(piece)) for piece in queries)
-    label_width = max(1, min(longest, LONGEST_LABEL, console.width // 3))
+    label_width = min(max(map(cell_len, queries)), LONGEST_LABEL, max(2, console.width // 3))
     per_table = max(1, (console.width - label_width - 1) // BLOCK_WIDTH)
     for first in range(0, len(keys), per_table):  # what is too wide goes on below
         columns = slice(first, first + per_table)
         console.print(_table(queries, keys[columns], weights[:, columns], label_width))
         console.print()
-    console.print(Text(f"{kind} attention, layer {len(layers)}, mean of {layers.shape[1]} heads · {MEANING[kind]}", "dim"))
+    heads = f"mean of {layers.shape[1]} heads" if layers.shape[1] > 1 else "one head"
+    console.print(Text(f"{kind} attention, layer {len(layers)}, {heads}", "dim"))
+    console.print(Text(MEANING[kind], "dim"))
     console.print(Text("   ".join(f"{block} from {limit}" for limit, block in reversed(SHADES)), "dim"))
     console.print(Text("Attention shows where information may flow; it is not by itself an explanation.", "dim"))
 
 
 def _table(queries: list[str], keys: list[str], weights: NDArray[np.float64], label_width: int) -> Table:
-    table = Table.grid(padding=0)
-    table.add_column(justify="right", width=label_width + 1, no_wrap=True)
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(justify="right", width=label_width, no_wrap=True)
     table.add_column(no_wrap=True)
     for line in _header(keys):
         table.add_row("", Text(line))
     for query, row in zip(queries, weights, strict=True):
-        label = _shorten(_shown(query), label_width) + " "
+        label = _shorten(query, label_width)
         table.add_row(Text(label), Text("".join(_block(weight) for weight in row), style=ACCENT))
     return table
 
@@ -63,11 +64,18 @@ def _block(weight: float) -> str:
     return block * BLOCK_WIDTH if block != "·" else "· "
 
 
-def _shown(piece: str) -> str:
+def _shown(pieces: list[str]) -> list[str]:
     """Without "▁": a piece that goes on with a word starts with a hyphen instead, so that words stay apart."""
+    if not any(piece.startswith("▁") for piece in pieces):
+        return [piece or "␣" for piece in pieces]
+    return [_without_mark(piece) for piece in pieces]
+
+
+def _without_mark(piece: str) -> str:
     if piece.startswith("▁"):
         return piece.strip("▁") or "␣"
-    return piece if piece.startswith("<") and piece.endswith(">") else f"-{piece}"
+    special = piece.startswith("<") and piece.endswith(">")
+    return piece if special else f"-{piece}"
 
 
 def _shorten(text: str, width: int) -> str:
@@ -79,7 +87,7 @@ def _header(keys: list[str]) -> list[str]:
     stacks = []
     for key in keys:
         letters: list[str] = []
-        for letter in _shown(key):
+        for letter in key:
             if letters and cell_len(letter) == 0:  # an accent stays on the letter that it marks
                 letters[-1] += letter
             else:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from regard.decoding import sample
 from regard.decoding.options import Search
 from regard.decoding.search import search
 from tests.decoding.stand_in import PAD, SPECIAL, START, StandIn
@@ -16,16 +17,14 @@ SOURCES = torch.arange(20)
 LIMITS = torch.full((20,), 15)
 
 
-def frequencies(model: StandIn, options: Search, draws: int = 4_000) -> torch.Tensor:
-    """How often each first token is drawn for one source: half of the draws as sentences, half as paths."""
+def frequencies(model: StandIn, options: Search, sentences: int = 100, paths: int = 40) -> torch.Tensor:
+    """How often each first token is drawn for one and the same source."""
     drawn = torch.zeros(model.table.size(1))
-    for each in search(
-        model, torch.zeros(draws // 40, dtype=torch.long), torch.ones(draws // 40, dtype=torch.long),
-        replace(options, nbest=40), SPECIAL,
-    ):  # fmt: skip
+    same, limits = torch.zeros(sentences, dtype=torch.long), torch.ones(sentences, dtype=torch.long)
+    for each in search(model, same, limits, replace(options, nbest=paths), SPECIAL):
         for one in each:
             drawn[one.tokens[0] if one.tokens else SPECIAL.end] += 1
-    return drawn / draws
+    return drawn / (sentences * paths)
 
 
 def probabilities(model: StandIn, temperature: float = 1.0) -> torch.Tensor:
@@ -96,3 +95,21 @@ def test_paths_of_one_sentence_are_independent() -> None:
     model = StandIn(end=-3.0, sharpness=0.5)
     found = search(model, SOURCES, LIMITS, replace(SAMPLE, nbest=4), SPECIAL)
     assert all(len({one.tokens for one in each}) > 1 for each in found)
+
+
+@pytest.mark.parametrize("extreme", [0.0, 1 - 2**-24])
+@pytest.mark.parametrize("options", [SAMPLE, replace(SAMPLE, top_k=6), replace(SAMPLE, top_p=0.9)])
+def test_no_draw_reaches_what_is_forbidden(monkeypatch: pytest.MonkeyPatch, extreme: float, options: Search) -> None:
+    """The first and the last number that can be drawn."""
+    monkeypatch.setattr(sample, "_uniform", lambda options, limits, seeds: torch.full((20, 1, 15), extreme))
+    for (one,) in search(StandIn(vocabulary=8), SOURCES, LIMITS, options, SPECIAL):
+        assert not {PAD, START}.intersection(one.tokens)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_are_below_one_and_differ(seed: int) -> None:
+    numbers = sample._uniform(Search(sample=True, nbest=3, seed=seed), LIMITS, range(20))
+    assert numbers.shape == (20, 3, 15)
+    assert 0 <= float(numbers.min()) < 0.05
+    assert 0.95 < float(numbers.max()) < 1
+    assert len(set(numbers.flatten().tolist())) == numbers.numel()

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.decoding.beam import likeliest
+from regard.decoding.beam import BLOCK, largest, likeliest
 from regard.decoding.constraints import Rules
 from regard.decoding.options import Hypothesis, Search
 from regard.decoding.search import search
@@ -65,10 +65,37 @@ def test_a_beam_of_one_is_greedy(seed: int) -> None:
             assert written[1:] == steps(hypothesis)
 
 
+def plain_beam(model: StandIn, source: int, limit: int, options: Search) -> list[tuple[int, ...]]:
+    """The rules of the beam, for one sentence, with lists: slow and easy to believe."""
+    live: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    finished: list[tuple[float, tuple[int, ...]]] = []
+    while live and len(finished) < options.beam:
+        candidates = []
+        for _, written in live:
+            for token in range(model.table.size(1)):
+                if token not in (PAD, START):
+                    further = (*written, token)
+                    candidates.append((sum(model.log_probabilities(source, further)), further))
+        candidates.sort(reverse=True)
+        for total, written in candidates[: options.beam]:
+            if written[-1] == END or len(written) == limit:
+                finished.append((total / options.penalty(len(written)), written))
+        live = [each for each in candidates if each[1][-1] != END and len(each[1]) < limit][: options.beam]
+    return [written for _, written in sorted(finished, reverse=True)[: options.nbest]]
+
+
+@pytest.mark.parametrize("beam", [2, 3, 5])
+def test_the_beam_does_what_its_rules_say(beam: int) -> None:
+    options = Search(beam=beam, nbest=beam)
+    model, sources = StandIn(seed=beam, end=1.5), torch.arange(10)  # ends are frequent, and must not narrow the beam
+    for source, each in enumerate(search(model, sources, torch.full_like(sources, 6), options, SPECIAL)):
+        assert [tuple(steps(one)) for one in each] == plain_beam(model, source, 6, options)
+
+
 @PENALTIES
 @pytest.mark.parametrize("nbest", [1, 3])
 def test_stopping_early_changes_no_answer_and_saves_steps(penalty: str, nbest: int) -> None:
-    limits = torch.arange(1, 41)
+    limits = torch.arange(40) % 8 + 2
     saved = 0
     for seed in range(8):
         model = StandIn(vocabulary=9, seed=seed, sharpness=4.0, end=float(seed % 4))
@@ -88,9 +115,8 @@ def test_the_batch_does_not_matter(options: Search) -> None:
     order = torch.randperm(len(SOURCES), generator=torch.Generator().manual_seed(1))
     shuffled = search(model, SOURCES[order], LIMITS[order], options, SPECIAL, seeds=[seeds[i] for i in order])
     for place, number in enumerate(order.tolist()):
-        alone = search(
-            model, SOURCES[[number]], LIMITS[[number]], options, SPECIAL, seeds=[seeds[number]]
-        )[0]  # fmt: skip
+        here = [number]
+        (alone,) = search(model, SOURCES[here], LIMITS[here], options, SPECIAL, seeds=[seeds[number]])
         assert close(together[number], alone)
         assert close(together[number], shuffled[place])
 
@@ -216,3 +242,13 @@ def test_no_sentences_no_results() -> None:
 def test_impossible_requests_are_named(more: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         run(StandIn(), GREEDY, **more)
+
+
+@pytest.mark.parametrize("size", [5, BLOCK, 9 * BLOCK, 9 * BLOCK + 1, 20 * BLOCK - 1])
+@pytest.mark.parametrize("count", [1, 4])
+def test_the_largest_are_those_of_topk(size: int, count: int) -> None:
+    values = torch.stack([torch.randperm(size, generator=torch.Generator().manual_seed(row)) for row in range(6)])
+    values = values.float().view(2, 3, size)
+    found, expected = largest(values, count), values.topk(count)
+    assert torch.equal(found[0], expected.values)
+    assert torch.equal(found[1], expected.indices)

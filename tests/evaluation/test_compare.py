@@ -11,12 +11,12 @@ from regard.errors import UsageError
 from regard.evaluation.compare import compare
 from regard.evaluation.scores import score
 
-WORDS = "a dog runs over the green field while two men sit on an old bench and talk about their day".split()
+SENTENCE = "a dog runs over the green field while two men sit on an old bench and talk about their day"
 
 
 def corpus(sentences: int = 120) -> list[str]:
     chance = random.Random(3)
-    return [" ".join(chance.choices(WORDS, k=chance.randint(6, 14))) for _ in range(sentences)]
+    return [" ".join(chance.choices(SENTENCE.split(), k=chance.randint(6, 14))) for _ in range(sentences)]
 
 
 def damage(texts: list[str], share: float, seed: int) -> list[str]:
@@ -43,7 +43,9 @@ def test_a_clearly_worse_system_is_always_found(seed: int) -> None:
         for metric in compare(a, b, REFERENCES, resamples=100, seed=seed).metrics:
             low, high = metric.difference_interval
             assert metric.significant
-            assert metric.difference * sign > 0 and low * sign > 0 and high * sign > 0
+            assert metric.difference * sign > 0
+            assert low * sign > 0
+            assert high * sign > 0
 
 
 def test_equally_good_systems_seldom_differ() -> None:
@@ -96,9 +98,11 @@ def test_the_sentences_that_differ_most_come_first_and_point_the_right_way() -> 
 def test_text_and_json_tell_the_same() -> None:
     found = compare(GOOD, BAD, REFERENCES, names=("small", "tiny"), resamples=50, worst=1)
     text, data = "\n".join(found.lines()), found.to_dict()
-    assert "A: small" in text and data["names"] == ("small", "tiny")
+    assert "A: small" in text
+    assert data["names"] == ("small", "tiny")
     for metric in data["metrics"]:
-        assert metric["signature"] in text and f"{metric['p_value']:.4f}" in text
+        assert metric["signature"] in text
+        assert f"{metric['p_value']:.4f}" in text
         assert metric["significant"] is True
     assert data["better"][0][0]["reference"] in text
 

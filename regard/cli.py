@@ -1,0 +1,337 @@
+"""`regard VERB`: one verb per command. A stage is imported only when its verb runs, so that help is instant."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from regard import __version__
+from regard.errors import RegardError, UsageError
+
+if TYPE_CHECKING:
+    from regard import Translator
+    from regard.config import Recipe
+    from regard.tasks.testing import TestSet
+    from regard.tasks.translator import Translation
+
+app = typer.Typer(
+    help="Train attention models from your own data, see through them, and put them to work.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Try it: `regard translate demo 'Ich habe Hunger.'`  Train: `regard quickstart`",
+)
+
+RecipePath = Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file; see recipes/.")]
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A run folder, a model file, or `demo`.")]
+DataFolder = Annotated[
+    Path | None, typer.Option("--data", envvar="REGARD_DATA", metavar="DIR", help="Where the recipe's files are.")
+]
+Overrides = Annotated[
+    list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, such as model.heads=4. Repeatable.")
+]
+Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses kept side by side; 1 is greedy. [recipe's]")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+SourceFile = Annotated[Path | None, typer.Option("--source", metavar="FILE", help="Source sentences, one per line.")]
+TargetFile = Annotated[Path | None, typer.Option("--target", metavar="FILE", help="Their references, line-aligned.")]
+errors = Console(stderr=True)
+
+
+def main() -> None:
+    """The entry point: mistakes become one message and exit code 2, Ctrl-C 130, a closed pipe silence."""
+    try:
+        app()
+    except RegardError as error:
+        errors.print(f"regard: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # keeps Python from complaining at exit
+        sys.exit(0)
+
+
+@app.callback(invoke_without_command=True)
+def about(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(f"regard {__version__}")
+        raise typer.Exit
+
+
+def read_recipe(path: Path, overrides: list[str], data: Path | None) -> Recipe:
+    from regard import config
+
+    return config.load(path, overrides, folder=data)
+
+
+@app.command(epilog="Example: `regard quickstart`")
+def quickstart(
+    run: Annotated[Path, typer.Option(metavar="DIR", help="Run folder.")] = Path("runs/quickstart"),
+    overrides: Overrides = [],  # noqa: B006
+) -> None:
+    """Train on the bundled corpus, score, translate, and write an attention page: minutes on a laptop's CPU."""
+    from regard.quickstart import quickstart
+
+    quickstart(run, overrides, Console())
+
+
+@app.command(epilog="Example: `regard prepare recipes/translate/multi30k-en-de.toml --data DIR`")
+def prepare(recipe: RecipePath, data: DataFolder = None, overrides: Overrides = []) -> None:  # noqa: B006
+    """Clean and count the corpus, train the tokenizer, write memory-mapped ids. `train` does it when needed."""
+    settings = read_recipe(recipe, overrides, data)
+    from regard.data.prepare import prepare
+
+    prepared = prepare(settings)
+    print("\n".join([*prepared.report.lines(), f"ready in {prepared.folder}"]))
+
+
+@app.command(epilog="Example: `regard train my.toml --dry-run`, then `regard train my.toml`. The same command goes on.")
+def train(
+    recipe: RecipePath,
+    run: Annotated[Path | None, typer.Option(metavar="DIR", help="Run folder. [runs/NAME]")] = None,
+    data: DataFolder = None,
+    overrides: Overrides = [],  # noqa: B006
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Find mistakes, count, take two steps; train nothing.")
+    ] = False,
+) -> None:
+    """Train a recipe, or go on where its run folder stopped; Ctrl-C saves and leaves."""
+    settings = read_recipe(recipe, overrides, data)
+    folder = run or Path("runs") / settings.name
+    if dry_run:
+        from regard.rehearsal import rehearse
+
+        rehearse(settings, Console())
+        return
+    from regard.run import train
+
+    outcome = train(settings, folder, Console())
+    if int(os.environ.get("RANK", "0")) == 0:
+        report_outcome(outcome.reason, folder, recipe)
+
+
+def report_outcome(reason: str, folder: Path, recipe: Path) -> None:
+    if reason == "interrupted":
+        print(f"stopped and saved. Go on with: regard train {recipe} --run {folder}")
+        return
+    how = "no better for a while" if reason == "patience" else "all updates done"
+    print(f"{how}. The model is {folder / 'model.safetensors'}")
+    print(f"Next: regard evaluate {folder}    or: echo 'some text' | regard translate {folder}")
+
+
+@app.command(epilog="Examples: `regard translate demo 'Ich habe Hunger.'`, `regard translate runs/x < in.de > out.en`")
+def translate(
+    model: ModelName,
+    text: Annotated[list[str] | None, typer.Argument(help="Texts; without any, lines of standard input.")] = None,
+    beam: Beam = None,
+    nbest: Annotated[int, typer.Option(min=1, help="Outputs per line, best first, as rank, score, text.")] = 1,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
+    temperature: Annotated[float, typer.Option(help="Sampling: below 1 is safer, above 1 wilder.")] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="Sampling: only the k most probable pieces.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Sampling: only the most probable pieces up to this sum.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Sampling: the same seed gives the same output.")] = 0,
+    prefix: Annotated[str, typer.Option(help="Text that every output begins with.")] = "",
+    no_repeat_ngram: Annotated[
+        int | None, typer.Option(min=0, help="Never write a run of this many pieces twice.")
+    ] = None,
+    max_ratio: Annotated[float | None, typer.Option(help="Longest output as a multiple of the source.")] = None,
+    as_json: Json = False,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+) -> None:
+    """Translate arguments or standard input: one line in, one line out."""
+    import regard
+
+    translator = regard.load(model, device)
+    options: dict[str, Any] = dict(
+        beam=max(beam or translator.recipe.decoding.beam, 1 if sample else nbest), nbest=nbest, sample=sample,
+        temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, prefix=prefix, no_repeat_ngram=no_repeat_ngram,
+        max_ratio=max_ratio,
+    )  # fmt: skip
+    counts = {"split": 0, "length": 0}
+    for translation in translator.stream(text or standard_input(), **options):
+        counts["split"] += translation.parts > 1
+        counts["length"] += translation.finish_reason == "length"
+        write_translation(translation, nbest, as_json)
+    if counts["split"]:
+        errors.print(
+            f"regard: {counts['split']} text(s) longer than the {translator.longest} pieces this model was trained for "
+            "were translated in parts, split at sentence ends",
+            highlight=False,
+        )
+    if counts["length"]:
+        errors.print(f"regard: {counts['length']} output(s) reached the length limit; see --max-ratio", highlight=False)
+
+
+def write_translation(translation: Translation, nbest: int, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(translation.to_dict(), ensure_ascii=False), flush=True)
+    elif nbest > 1:
+        for rank, each in enumerate(translation.alternatives or [translation], start=1):
+            print(f"{rank}\t{each.score:.4f}\t{each.text}")
+    else:
+        print(translation.text, flush=True)
+
+
+def standard_input() -> Iterator[str]:
+    """Lines of standard input; only a line feed ends one, as in every file that regard reads."""
+    if sys.stdin.isatty():
+        errors.print("regard: reading lines from the keyboard; end with Ctrl-D", highlight=False)
+    from regard.data.corpus import decode_lines
+
+    return decode_lines(sys.stdin.buffer, "standard input")
+
+
+@app.command(epilog="Example: `regard evaluate runs/multi30k-en-de --paper`")
+def evaluate(
+    model: ModelName,
+    source: SourceFile = None,
+    target: TargetFile = None,
+    data: DataFolder = None,
+    beam: Beam = None,
+    paper: Annotated[bool, typer.Option("--paper", help="Also lower-cased, Moses-tokenised BLEU.")] = False,
+    as_json: Json = False,
+    output: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the translations here.")] = None,
+    save: Annotated[bool, typer.Option("--save", help="Store the scores in the model file.")] = False,
+) -> None:
+    """BLEU, chrF and TER with their signatures, on the recipe's test sets or given files."""
+    translator, sets = with_test_sets(model, source, target, data)
+    from regard.tasks.testing import evaluate
+
+    results = {}
+    for test_set in sets:
+        scores, texts = evaluate(translator, test_set, paper=paper, beam=beam)
+        results[test_set.name] = [vars(each) for each in scores]
+        if output is not None:
+            output.mkdir(parents=True, exist_ok=True)
+            (output / f"{test_set.name}.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+        if not as_json:
+            print(f"{test_set.name} ({len(texts):,} sentences)")
+            print("\n".join(f"  {each.format()}" for each in scores), flush=True)
+    if as_json:
+        print(json.dumps(results, ensure_ascii=False, indent=1))
+    if save:
+        from regard.checkpoint import find_model, store_scores
+
+        store_scores(find_model(model), results)
+
+
+def with_test_sets(
+    model: str, source: Path | None, target: Path | None, data: Path | None
+) -> tuple[Translator, list[TestSet]]:
+    import regard
+    from regard.tasks.testing import file_test_set, recipe_test_sets
+
+    if (source is None) != (target is None):
+        raise UsageError("--source and --target go together: one file of sentences, one of references")
+    translator = regard.load(model)
+    if source is not None and target is not None:
+        return translator, [file_test_set(source, target)]
+    return translator, recipe_test_sets(with_data_folder(translator.recipe, model, data))
+
+
+def with_data_folder(recipe: Recipe, model: str, data: Path | None) -> Recipe:
+    """A model file does not say where data lay; the run folder beside it, or --data, does."""
+    from dataclasses import replace
+
+    from regard import config
+
+    stored = Path(model) / "config.toml"
+    if data is not None:
+        folder = str(data.resolve())
+    else:
+        folder = config.load(stored).data.folder if stored.is_file() else str(Path.cwd())
+    return replace(recipe, data=replace(recipe.data, folder=folder))
+
+
+@app.command(epilog="Example: `regard compare runs/base runs/deep`, or two files of translations with --target")
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A model, or a file of translations.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    source: SourceFile = None,
+    target: TargetFile = None,
+    data: DataFolder = None,
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1_000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+    worst: Annotated[int, typer.Option(min=0, help="Sentences to show that differ most.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Is B better than A? Paired bootstrap, and the sentences that differ most."""
+    from regard.data.corpus import read_lines
+    from regard.evaluation.compare import compare
+    from regard.tasks.testing import hypotheses, translate_all
+
+    given = {name: hypotheses(name) for name in (a, b)}
+    models = [name for name, lines in given.items() if lines is None]
+    language, references = "", list(read_lines(target)) if target is not None else []
+    if not models and target is None:
+        raise UsageError("two files of translations need --target FILE with the references")
+    for name in models:
+        translator, sets = with_test_sets(name, source, target, data)
+        language, references = translator.recipe.data.target_language, sets[0].references
+        given[name] = translate_all(translator, sets[0].sources)
+    lines_a, lines_b = given[a] or [], given[b] or []
+    found = compare(
+        lines_a,
+        lines_b,
+        references,
+        names=(a, b),
+        resamples=resamples,
+        seed=seed,
+        worst=worst,
+        target_language=language,
+    )
+    print(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else "\n".join(found.lines()))
+
+
+@app.command(epilog="Example: `paste in.de in.en | regard score runs/x`")
+def score(model: ModelName, source: SourceFile = None, target: TargetFile = None, as_json: Json = False) -> None:
+    """Log-probability of given translations: two files, or `source TAB target` lines on standard input."""
+    import regard
+    from regard.data.corpus import decode_pairs
+    from regard.tasks.testing import file_test_set
+
+    translator = regard.load(model)
+    if source is not None and target is not None:
+        given = file_test_set(source, target)
+        pairs: Iterator[tuple[str, str]] = zip(given.sources, given.references, strict=True)
+    elif source is None and target is None:
+        pairs = decode_pairs(standard_input(), "standard input")
+    else:
+        raise UsageError("--source and --target go together")
+    for left, right in pairs:
+        (found,) = translator.score([left], [right])
+        if as_json:
+            print(json.dumps({**vars(found), "perplexity": found.perplexity}, ensure_ascii=False), flush=True)
+        else:
+            print(f"{found.log_probability:.4f}", flush=True)
+
+
+@app.command(epilog="Example: `regard view demo 'Ich habe Hunger.' -o attention.html`")
+def view(
+    model: ModelName,
+    text: Annotated[str, typer.Argument(help="The sentence to look at.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page.")] = None,
+    beam: Beam = None,
+) -> None:
+    """See where a translation looked: one self-contained HTML page, or in the terminal."""
+    import regard
+    from regard.view.page import page_of, write_page
+    from regard.view.terminal import draw
+
+    translator = regard.load(model)
+    seen = translator.attention(text, beam=beam)
+    page = page_of(seen, text, seen.translation.text, translator.recipe.name, translator.facts())
+    if output is None:
+        draw(page, Console())
+    else:
+        write_page(page, output)
+        print(f"wrote {output}")

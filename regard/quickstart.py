@@ -1,0 +1,64 @@
+"""`regard quickstart`: from the bundled corpus to a trained model, its score, ten translations and a page."""
+
+from __future__ import annotations
+
+import time
+from importlib import resources
+from pathlib import Path
+
+from rich.console import Console
+
+import regard
+from regard import config
+from regard.checkpoint import MODEL, store_scores
+from regard.errors import TrainingError
+from regard.run import train
+from regard.tasks.testing import evaluate, recipe_test_sets
+from regard.view.page import page_of, write_page
+
+PROMISED_BLEU = (0.0, 100.0)
+SHOWN = "Ich habe gestern ein interessantes Buch gelesen."
+
+
+def quickstart(folder: Path, overrides: list[str], console: Console) -> None:
+    """Train (or go on), score, show; each step says what it does and which command would do it again."""
+    began = time.perf_counter()
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True, markup=False)
+
+    recipe = config.load(Path(str(resources.files("regard") / "bundled" / "quickstart.toml")), overrides)
+    say(f"Training a German → English Transformer on 60,000 bundled sentence pairs, into {folder}")
+    outcome = train(recipe, folder, console)
+    if outcome.reason == "interrupted":
+        say("stopped and saved. Go on with: regard quickstart")
+        return
+    translator = regard.load(folder)
+    say("\nScoring it on test sentences it has never seen …")
+    (test_set,) = recipe_test_sets(recipe)
+    scores, texts = evaluate(translator, test_set)
+    store_scores(folder / MODEL, {test_set.name: [vars(each) for each in scores]})
+    for each in scores:
+        say(f"  {each.format()}")
+    say("\nTen translations beside their references:")
+    for number in range(0, len(texts), max(1, len(texts) // 10))[:10]:
+        say(f"  {test_set.sources[number]}\n    → {texts[number]}\n    = {test_set.references[number]}")
+    seen = translator.attention(SHOWN)
+    page = folder / "attention.html"
+    write_page(page_of(seen, SHOWN, seen.translation.text, recipe.name, translator.facts()), page)
+    say(f"\nIts attention on “{SHOWN}” → “{seen.translation.text}”: open {page}")
+    say(f"Done in {(time.perf_counter() - began) / 60:.1f} minutes. Next:")
+    say(f"  regard translate {folder} 'Wo ist der Bahnhof?'")
+    say(f"  regard view {folder} 'Wo ist der Bahnhof?'")
+    if not overrides:
+        check_promise(scores[0].value)
+
+
+def check_promise(bleu: float) -> None:
+    """The README promises a range; outside of it something is wrong with this machine or this version."""
+    low, high = PROMISED_BLEU
+    if not low <= bleu <= high:
+        raise TrainingError(
+            f"BLEU is {bleu:.1f}, outside the {low:.0f} to {high:.0f} that quickstart promises. "
+            "Please report this with your versions of torch and regard."
+        )

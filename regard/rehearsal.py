@@ -1,0 +1,90 @@
+"""`regard train --dry-run`: every mistake before an hour is spent. Builds the model, counts, and takes two steps.
+
+The steps run on synthetic ids of the shape that the recipe asks for, so neither data nor tokenizer is needed.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+
+import torch
+from rich.console import Console
+
+from regard import config
+from regard.data.corpus import locate
+from regard.errors import DataError
+from regard.models.build import Model, build
+from regard.tasks.translate import translation_loss
+from regard.training.optimizer import build_optimizer, learning_rate
+
+SENTENCE = 25  # pieces per synthetic sentence
+REHEARSED_TOKENS = 2_048  # at most, so that a large recipe is tried in seconds on a laptop
+GIGA = 2**30
+
+
+def rehearse(recipe: config.Recipe, console: Console) -> None:
+    """Report what training this recipe would need."""
+
+    def say(text: str) -> None:
+        console.print(text, highlight=False, soft_wrap=True)
+
+    for line in missing_files(recipe.data):
+        say(line)
+    training, pieces = recipe.training, recipe.tokenizer.pieces
+    torch.manual_seed(training.seed)
+    model = build(recipe.model, pieces, pieces)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    say(f"model: {recipe.model.architecture} {recipe.model.size}, {parameters:,} parameters with {pieces:,} pieces")
+    say(
+        f"memory for weights, gradients and Adam: {parameters * 16 / GIGA:.2f} GB; a model file: {parameters * 4 / GIGA:.2f} GB"
+    )
+    part = training.batch_tokens // training.accumulate
+    tokens = min(part, REHEARSED_TOKENS)
+    optimizer = build_optimizer(model, training)
+    for number in (1, 2):
+        began = time.perf_counter()
+        loss = step(recipe, model, optimizer, tokens, number)
+        seconds = time.perf_counter() - began
+        say(f"step {number}: {tokens:,} target tokens, loss {loss:.3f} per token, {tokens / seconds:,.0f} tokens/s")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    say(f"peak memory of this rehearsal: {peak / GIGA:.2f} GB")
+    if tokens < part:
+        say(
+            f"training takes parts of {part:,} target tokens, {part / tokens:.1f} times as many; memory for them grows alike"
+        )
+    hours = training.updates * training.batch_tokens * seconds / tokens / 3600
+    say(
+        f"{training.updates:,} updates of {training.batch_tokens:,} tokens would take about {hours:,.1f} hours here, alone"
+    )
+    say("the recipe is sound; nothing was written")
+
+
+def missing_files(data: config.ParallelText) -> list[str]:
+    """What `train` would stop at, without downloading anything."""
+    wanted = {"train": data.train, "valid": data.valid, **{f"test.{name}": files for name, files in data.test.items()}}
+    lines = [f"data.{name} is not set" for name in ("train", "valid") if not wanted[name]]
+    for name, files in wanted.items():
+        for file in files:
+            if file in data.download:
+                continue
+            try:
+                locate(file, data)
+            except DataError as error:
+                lines.append(f"data.{name}: {error}")
+    return lines
+
+
+def step(recipe: config.Recipe, model: Model, optimizer: torch.optim.Optimizer, tokens: int, number: int) -> float:
+    """One update on random ids → its loss per token."""
+    length = min(SENTENCE, tokens, recipe.data.max_pieces)
+    rows = max(1, tokens // length)
+    source, target = torch.randint(4, recipe.tokenizer.pieces, (2, rows, length))
+    loss = translation_loss(model.train(), source, target, target, recipe.training.label_smoothing)
+    (loss.smoothed / target.numel()).backward()
+    for group in optimizer.param_groups:
+        group["lr"] = learning_rate(recipe.training, number)
+    optimizer.step()
+    optimizer.zero_grad()
+    return float(loss.plain.item() / target.numel())

@@ -1,0 +1,73 @@
+"""A trained model against references: translate a test set and score it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard import config
+from regard.data.corpus import read_lines, read_pairs
+from regard.data.progress import progress
+from regard.errors import UsageError
+from regard.evaluation.scores import Score, paper_score, score
+from regard.tasks.translator import Translator
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Sentences with their references."""
+
+    __test__ = False  # not for pytest
+
+    name: str
+    sources: list[str]
+    references: list[str]
+
+
+def recipe_test_sets(recipe: config.Recipe) -> list[TestSet]:
+    """The test sets that a recipe names; pairs with an empty side stay: one line in, one line out."""
+    if not recipe.data.test:
+        raise UsageError("the model's recipe names no test set; give --source FILE and --target FILE")
+    sets = []
+    for name, files in recipe.data.test.items():
+        pairs = list(read_pairs(files, recipe.data, name))
+        sets.append(TestSet(name, [source for source, _ in pairs], [target for _, target in pairs]))
+    return sets
+
+
+def file_test_set(source: Path, target: Path) -> TestSet:
+    """Two line-aligned files."""
+    data = config.ParallelText()
+    pairs = list(read_pairs((str(source.resolve()), str(target.resolve())), data, "test"))
+    return TestSet(source.name, [left for left, _ in pairs], [right for _, right in pairs])
+
+
+def translate_all(translator: Translator, sources: list[str], **options: object) -> list[str]:
+    """Translate with a progress bar."""
+    with progress() as bar:
+        line = bar.add_task("Translating", total=len(sources))
+        texts = []
+        for translation in translator.stream(sources, **options):  # type: ignore[arg-type]
+            texts.append(translation.text)
+            bar.advance(line)
+    return texts
+
+
+def evaluate(
+    translator: Translator, test_set: TestSet, *, paper: bool = False, **options: object
+) -> tuple[list[Score], list[str]]:
+    """Scores with their signatures, and the translations."""
+    texts = translate_all(translator, test_set.sources, **options)
+    language = translator.recipe.data.target_language
+    scores = score(texts, test_set.references, target_language=language)
+    if paper:
+        scores.append(paper_score(texts, test_set.references, language))
+    return scores, texts
+
+
+def hypotheses(name: str) -> list[str] | None:
+    """The lines of a plain text file of translations, or None when the name is that of a model."""
+    path = Path(name)
+    if path.is_file() and path.suffix != ".safetensors":
+        return list(read_lines(path))
+    return None

@@ -1,0 +1,30 @@
+"""The contract between a task and the loop."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+from regard.training.loss import Loss
+
+
+class Part(NamedTuple):
+    """A piece of an update that fits into memory at once."""
+
+    batch: Any
+    tokens: int
+
+
+class Task(Protocol):
+    """What the loop needs to know: where batches come from, what is minimised, what is good."""
+
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+        """The next `count` parts after a position in the data, and the position after them."""
+        ...
+
+    def loss(self, model: Any, batch: Any) -> Loss:
+        """Sums over the tokens of a batch."""
+        ...
+
+    def validate(self, model: Any) -> dict[str, float]:
+        """Metrics on data that is not trained on; called in the first process only."""
+        ...

@@ -1,0 +1,163 @@
+"""Any text goes into ids and comes back; sizes that cannot be are refused with those that can."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard import config
+from regard.data.tokenizer import BYTES, END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer
+from regard.errors import DataError
+
+SYLLABLES = [consonant + vowel for consonant in "bdkm" for vowel in "aeiou"]
+
+
+def sentences(seed: int, count: int = 300) -> list[str]:
+    chance = random.Random(seed)
+    words = ["".join(chance.choices(SYLLABLES, k=chance.randint(1, 3))) for _ in range(200)]
+    return [" ".join(chance.choices(words, k=chance.randint(2, 9))).capitalize() + "." for _ in range(count)]
+
+
+SOURCE, TARGET = sentences(1), sentences(2)
+
+
+def train(**changes: object) -> Tokenizer:
+    return train_tokenizer(SOURCE, TARGET, config.Tokenizer(**{"pieces": 400, **changes}))  # type: ignore[arg-type]
+
+
+TOKENIZERS = [
+    train(kind=kind, normalization=normalization)
+    for kind in ("bpe", "unigram")
+    for normalization in ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
+]
+EXOTIC = [
+    "", " ", "  two   spaces  ", "▁", "▁▁a▁ b▁", "\t\n\r", "a\x00b", "\x00", "\x01\x7f", "\u200b", "a\u200bb",
+    "한국어 문장입니다.", "ㅎㅏㄴ", "\u1112\u1161\u11ab", "👩‍👩‍👧 👍🏽 🇰🇷", "e\u0301 a\u0323\u0308", "مرحبا بك", "ภาษาไทย",
+    "<s> </s> <unk> <pad> <0x41>", " ⁇ ", "\ufffd", "\ufeff", "\u3000x", "\u2028y\u0085", "ﬁ Ⅳ ½", "\U0010ffff\ue000", "İI",
+]  # fmt: skip
+
+
+def check_round_trip(tokenizer: Tokenizer, text: str) -> None:
+    ids = tokenizer.encode(text)
+    assert all(UNKNOWN < each < tokenizer.size("source") for each in ids)
+    assert tokenizer.decode(ids) == tokenizer.normalize(text)
+    assert tokenizer.normalize(tokenizer.normalize(text)) == tokenizer.normalize(text)
+
+
+@pytest.mark.parametrize("text", EXOTIC)
+def test_exotic_text_comes_back(text: str) -> None:
+    for tokenizer in TOKENIZERS:
+        check_round_trip(tokenizer, text)
+
+
+@given(st.text(st.characters(exclude_categories=[])), st.sampled_from(TOKENIZERS))
+@settings(deadline=None, max_examples=300)
+def test_any_text_comes_back(text: str, tokenizer: Tokenizer) -> None:
+    ids = tokenizer.encode(text)
+    assert all(UNKNOWN < each < tokenizer.size("source") for each in ids)
+    assert tokenizer.decode(ids) == tokenizer.normalize(text)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="▁ ")))
+@settings(deadline=None)
+def test_identity_changes_nothing_but_spaces(text: str) -> None:
+    tokenizer = TOKENIZERS[4]
+    assert tokenizer.normalize(text) == text
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
+    assert TOKENIZERS[0].normalize("a\ud83db") == "a?b"
+
+
+def test_special_ids_are_dropped_in_decoding() -> None:
+    tokenizer = TOKENIZERS[0]
+    ids = tokenizer.encode(SOURCE[0])
+    assert tokenizer.decode([START, *ids, END, UNKNOWN, PAD, PAD]) == SOURCE[0]
+
+
+def test_pieces_spell_the_text() -> None:
+    tokenizer = TOKENIZERS[0]
+    ids = tokenizer.encode(SOURCE[0])
+    assert len(ids) < len(SOURCE[0])  # something was learned
+    assert "".join(tokenizer.pieces(ids, "source")).replace("▁", " ").strip() == SOURCE[0]
+    assert tokenizer.pieces(tokenizer.encode("é"), "source") == ["▁", "<0xC3>", "<0xA9>"]
+
+
+@pytest.mark.parametrize("tokenizer", [TOKENIZERS[0], TOKENIZERS[5]])
+def test_byte_pieces_lie_in_their_range(tokenizer: Tokenizer) -> None:
+    assert tokenizer.pieces(list(BYTES), "source") == [f"<0x{each:02X}>" for each in range(256)]
+
+
+def test_all_at_once_is_the_same_as_one_by_one() -> None:
+    tokenizer = TOKENIZERS[0]
+    assert tokenizer.encode_all(SOURCE, "source") == [tokenizer.encode(line) for line in SOURCE]
+    assert tokenizer.encode_all([], "source") == []
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_training_is_deterministic_silent_and_of_the_asked_size(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
+    first, second = train(kind=kind), train(kind=kind)
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first.joint
+    assert first.size("source") == first.size("target") == 400
+    assert capfd.readouterr() == ("", "")
+
+
+def test_each_side_can_have_its_own_vocabulary() -> None:
+    tokenizer = train(joint=False)
+    assert not tokenizer.joint
+    assert tokenizer.size("source") == tokenizer.size("target") == 400
+    assert tokenizer.encode(SOURCE[0], "source") != tokenizer.encode(SOURCE[0], "target")
+    for side, lines in (("source", SOURCE), ("target", TARGET)):
+        assert tokenizer.decode(tokenizer.encode(lines[0], side), side) == lines[0]  # type: ignore[arg-type]
+    assert tokenizer == Tokenizer.from_dict(tokenizer.to_dict())
+    assert tokenizer != TOKENIZERS[0]
+
+
+def test_a_tokenizer_survives_json() -> None:
+    stored = json.loads(json.dumps(TOKENIZERS[0].to_dict()))
+    assert Tokenizer.from_dict(stored) == TOKENIZERS[0]
+    assert Tokenizer.from_dict(stored).encode(SOURCE[0]) == TOKENIZERS[0].encode(SOURCE[0])
+
+
+@pytest.mark.parametrize("stored", [{}, {"joint": "AAAA"}, {"joint": "no base64!"}, {"source": "AAAA"}])
+def test_a_damaged_tokenizer_is_refused(stored: dict[str, str]) -> None:
+    with pytest.raises(DataError, match="tokenizer is damaged"):
+        Tokenizer.from_dict(stored)
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_too_many_pieces_are_refused_with_the_largest_size_that_works(kind: str) -> None:
+    with pytest.raises(DataError, match=r"tokenizer\.pieces = 90,000 is too many for the text") as caught:
+        train(kind=kind, pieces=90_000)
+    found = re.search(r"at most ([\d,]+) pieces", str(caught.value))
+    assert found
+    largest = int(found[1].replace(",", ""))
+    assert train(kind=kind, pieces=largest).size("source") == largest
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+def test_too_few_pieces_are_refused_with_the_least_size_that_works(kind: str) -> None:
+    with pytest.raises(DataError, match=r"tokenizer\.pieces = 100 is too few: the text needs") as caught:
+        train(kind=kind, pieces=100)
+    found = re.search(r"at least ([\d,]+) ", str(caught.value))
+    assert found
+    least = int(found[1].replace(",", ""))
+    assert train(kind=kind, pieces=least).size("source") == least
+
+
+def test_an_impossible_size_names_the_side() -> None:
+    with pytest.raises(DataError, match=r"too many for the target text"):
+        train_tokenizer(SOURCE, TARGET[:3], config.Tokenizer(pieces=400, joint=False))
+
+
+@pytest.mark.parametrize("lines", [[], ["", ""], ["x" * 100_000]])
+def test_text_without_anything_to_learn_is_refused(lines: list[str]) -> None:
+    with pytest.raises(DataError, match=r"tokenizer\.pieces = 400 cannot be learned: the text has no line"):
+        train_tokenizer(lines, [], config.Tokenizer(pieces=400))

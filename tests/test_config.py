@@ -1,0 +1,407 @@
+"""Recipes: what is read, what is refused and in which words, and that nothing is lost on the way out and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as some
+
+from regard import config
+from regard.config import ARCHITECTURES, AT_LEAST, BELOW_ONE, CHOICES, SIZES, TASKS, Recipe, load, parse
+from regard.errors import ConfigError
+
+ROOT = Path(__file__).parent.parent
+RECIPES = sorted((ROOT / "recipes").rglob("*.toml"))
+SECTIONS = {**TASKS["translate"], "model": ARCHITECTURES["translate"]["transformer"]}
+SETTINGS_INTRO = (
+    "Every setting of a recipe, made from the sentences in `regard/config.py`: "
+    '`python -c "from tests.test_config import write_settings; write_settings()"`.\n\n'
+)
+
+Read = Callable[..., Recipe]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Load a recipe from its text, with overrides."""
+
+    def from_text(text: str = "", *overrides: str) -> Recipe:
+        path = tmp_path / "recipe.toml"
+        path.write_text(text, encoding="utf-8")
+        return load(path, overrides)
+
+    return from_text
+
+
+def mistakes(call: Callable[[], object]) -> tuple[str, ...]:
+    with pytest.raises(ConfigError) as caught:
+        call()
+    assert str(caught.value) == "\n".join(caught.value.mistakes)
+    return caught.value.mistakes
+
+
+def settings_page() -> str:
+    return "# Settings\n\n" + SETTINGS_INTRO + config.settings_table()
+
+
+def write_settings() -> None:
+    (ROOT / "docs" / "settings.md").write_text(settings_page(), encoding="utf-8")
+
+
+# What is wrong, where, and what to do
+
+
+def test_unknown_setting_names_its_line_and_a_neighbour(read: Read, tmp_path: Path) -> None:
+    (mistake,) = mistakes(lambda: read('name = "x"\n\n[training]\nupdates = 5\n\n[model]\nhead = 4\n'))
+    expected = f"unknown setting 'model.head' ({tmp_path / 'recipe.toml'}, line 7). Did you mean 'model.heads'?"
+    assert mistake == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("[model]\n# head = 1\n  head = 4\n", 3),
+        ("[ model ]  # spaced\n'head' = 4\n", 2),
+        ('[training]\nupdates = 3\n[model]\n\n"head"=4\n', 5),
+        ("modle = 3\n", 1),
+        ("\n[modle]\nheads = 4\n", 2),
+    ],
+)
+def test_the_line_is_found_however_it_is_written(read: Read, text: str, line: int) -> None:
+    (mistake,) = mistakes(lambda: read(text))
+    assert f"line {line})" in mistake
+
+
+def test_a_key_of_another_section_is_not_mistaken_for_it(read: Read) -> None:
+    (mistake,) = mistakes(lambda: read("[decoding]\nmax_ratio = 2.0\n[data]\nmax_ratio = 0.5\n"))
+    assert "data.max_ratio must be at least 1, not 0.5" in mistake
+    assert "line 4)" in mistake
+
+
+@pytest.mark.parametrize(
+    ("section", "setting", "wanted"),
+    [
+        ("model", 'heads = "four"', "model.heads must be a whole number, not 'four'"),
+        ("model", "heads = 4.0", "model.heads must be a whole number, not 4.0"),
+        ("model", "heads = true", "model.heads must be a whole number, not True"),
+        ("model", "tied = 1", "model.tied must be true or false, not 1"),
+        ("model", 'dropout = "0.1"', "model.dropout must be a number, not '0.1'"),
+        ("model", "norm = 3", "model.norm must be a text in quotes, not 3"),
+        ("training", "clip = true", "training.clip must be a number, not True"),
+        ("training", "betas = [0.9]", "training.betas must be a list of 2 values, not [0.9]"),
+        ("training", 'betas = [0.9, "x"]', "training.betas must be a number, not [0.9, 'x']"),
+        ("data", "train = 3", "data.train must be a list, not 3"),
+        ("data", 'train = ["a", 3]', "data.train must be a text in quotes, not ['a', 3]"),
+        ("data", 'test = ["a"]', "data.test must be a table, not ['a']"),
+        ("data.test", "a = 3", "data.test must be a list, not {'a': 3}"),
+    ],
+)
+def test_wrong_types(read: Read, section: str, setting: str, wanted: str) -> None:
+    (mistake,) = mistakes(lambda: read(f"[{section}]\n{setting}\n"))
+    assert mistake.startswith(wanted)
+    assert "line " in mistake
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_lists_what_there_is(read: Read, name: str) -> None:
+    section, key = name.split(".")
+    near = CHOICES[name][0] + "x"
+    (mistake,) = mistakes(lambda: read(f'[{section}]\n{key} = "{near}"\n'))
+    assert mistake.startswith(f"{name} must be one of {', '.join(CHOICES[name])}, not {near!r}")
+    assert "Did you mean" in mistake
+
+
+@pytest.mark.parametrize("name", AT_LEAST)
+def test_lower_bounds_are_kept(read: Read, name: str) -> None:
+    section, key = name.split(".")
+    (mistake,) = mistakes(lambda: read(f"[{section}]\n{key} = {-1}\n"))
+    assert mistake.startswith(f"{name} must be at least {AT_LEAST[name]}, not -1")
+
+
+@pytest.mark.parametrize("name", BELOW_ONE)
+def test_shares_stay_below_one(read: Read, name: str) -> None:
+    section, key = name.split(".")
+    (mistake,) = mistakes(lambda: read(f"[{section}]\n{key} = 1\n"))
+    assert mistake.startswith(f"{name} must be below 1, not 1")
+
+
+def test_rules_name_settings_that_exist() -> None:
+    known = {f"{section}.{field.name}" for section, kind in SECTIONS.items() for field in fields(kind)}
+    assert {*CHOICES, *AT_LEAST, *BELOW_ONE} <= known
+
+
+def test_all_mistakes_come_at_once(read: Read) -> None:
+    text = 'colour = 1\n[model]\nhead = 4\nnorm = "past"\n[training]\nupdates = "x"\nlabel_smoothing = 1.5\n'
+    found = "\n".join(mistakes(lambda: read(text, "nonsense", "data.source_column=0")))
+    for part in (
+        "'colour'",
+        "'model.head'",
+        "model.norm",
+        "training.updates",
+        "label_smoothing",
+        "nonsense",
+        "source_column",
+    ):
+        assert part in found
+    assert found.count("\n") == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('task = "translat"', "unknown task 'translat'"),
+        ("task = ['translate']", "unknown task ['translate']"),
+        ("[model]\narchitecture = 'transfomer'", "unknown architecture 'transfomer'"),
+        ("[model]\narchitecture = ['transformer']", "unknown architecture ['transformer']"),
+        ("[model]\nsize = 'huge'", "model.size must be one of tiny, small, base, big, not 'huge'"),
+        ("[model]\nsize = ['tiny']", "model.size must be one of tiny, small, base, big, not ['tiny']"),
+        ("model = 3", "'model' must be a section [model]"),
+        ("[[training]]\nupdates = 3", "'training' must be a section [training]"),
+    ],
+)
+def test_what_decides_the_shape_of_a_recipe_is_checked_first(read: Read, text: str, wanted: str) -> None:
+    assert mistakes(lambda: read(text))[0].startswith(wanted)
+
+
+def test_a_file_that_is_no_recipe(read: Read, tmp_path: Path) -> None:
+    assert "is not valid TOML" in mistakes(lambda: read("[model\n"))[0]
+    assert "line 2" in mistakes(lambda: read("[model]\nheads = \n"))[0]
+    assert f"no recipe at {tmp_path / 'recipe.tml'}. Did you mean" in mistakes(lambda: load(tmp_path / "recipe.tml"))[0]
+    assert "cannot read the recipe" in mistakes(lambda: load(tmp_path))[0]
+    (tmp_path / "latin.toml").write_bytes(b'name = "gr\xfc\xdfe"')
+    assert "cannot read the recipe" in mistakes(lambda: load(tmp_path / "latin.toml"))[0]
+
+
+# Combinations
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("[model]\nwidth = 512\nheads = 7", "model.heads = 7 does not divide model.width = 512; 8 would"),
+        ("[model]\nwidth = 9\nheads = 3", "model.width = 9 must be even"),
+        ("[tokenizer]\njoint = false", "model.tied = true needs tokenizer.joint = true"),
+        ("[data]\nmax_pieces = 2000", "data.max_pieces = 2000 needs model.max_positions of at least 2001"),
+        ("[data]\ntrain = ['a', 'b', 'c']", "data.train names 3 files"),
+        ("[data.test]\nnews = ['a', 'b', 'c']", "data.news names 3 files"),
+        ("[training]\nbatch_tokens = 2\naccumulate = 3", "training.accumulate cannot exceed training.batch_tokens"),
+    ],
+)
+def test_impossible_combinations(read: Read, text: str, wanted: str) -> None:
+    (mistake,) = mistakes(lambda: read(text))
+    assert mistake.startswith(wanted)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[model]\nwidth = 512\nheads = 8",
+        "[model]\nwidth = 9\nheads = 3\npositions = 'learned'",
+        "[tokenizer]\njoint = false\n[model]\ntied = false",
+        "[data]\nmax_pieces = 2000\n[model]\nmax_positions = 2001",
+        "[data]\ntrain = ['a', 'b']",
+    ],
+)
+def test_their_possible_neighbours(read: Read, text: str) -> None:
+    assert isinstance(read(text), Recipe)
+
+
+# The size dial
+
+
+@pytest.mark.parametrize("size", SIZES["transformer"])
+def test_a_size_stands_for_its_numbers(read: Read, size: str) -> None:
+    model = read(f'[model]\nsize = "{size}"\n').model
+    assert {key: getattr(model, key) for key in SIZES["transformer"][size]} == SIZES["transformer"][size]
+    assert model.size == size
+
+
+def test_a_stated_number_wins_over_the_size(read: Read) -> None:
+    tiny = SIZES["transformer"]["tiny"]
+    model = read('[model]\nheads = 2\nsize = "tiny"\n').model
+    assert (model.heads, model.width, model.dropout) == (2, tiny["width"], tiny["dropout"])
+    assert read('[model]\nsize = "tiny"\n', "model.heads=8").model.heads == 8
+    assert read("[model]\nheads = 2\n", "model.size=tiny").model.heads == 2
+
+
+def test_base_is_the_default(read: Read) -> None:
+    assert read().model == read('[model]\nsize = "base"\n').model == config.Transformer()
+
+
+# Overrides
+
+
+@pytest.mark.parametrize(
+    ("override", "value"),
+    [
+        ("model.heads=4", 4),
+        (" model.heads = 4", 4),
+        ("training.updates=1_000", 1000),
+        ("training.learning_rate=1e-3", 1e-3),
+        ("training.clip=1", 1.0),
+        ("training.compile=true", True),
+        ("training.schedule=cosine", "cosine"),
+        ('training.schedule="cosine"', "cosine"),
+        ("training.betas=[0.8, 0.9]", (0.8, 0.9)),
+        ("data.train=corpus.tsv", ("corpus.tsv",)),
+        ('data.train=["a.de", "a.en"]', ("a.de", "a.en")),
+        ("data.train=a=b.tsv", ("a=b.tsv",)),
+        ('data.test.news=["a.tsv"]', {"news": ("a.tsv",)}),
+    ],
+)
+def test_overrides(read: Read, override: str, value: Any) -> None:
+    section, key = override.partition("=")[0].strip().split(".")[:2]
+    found = getattr(getattr(read("", override), section), key)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_overrides_win_and_the_last_wins_most(read: Read) -> None:
+    text = "[training]\nupdates = 1\nwarmup = 7\n"
+    assert read(text, "training.updates=2", "training.updates=3").training.updates == 3
+    assert read(text, "training.updates=2").training.warmup == 7
+    assert read(text, "name=other").name == "other"
+
+
+@pytest.mark.parametrize("override", ["model.heads", "=4", ".heads=4", "model.=4", "", "model..heads=4"])
+def test_an_override_of_bad_form_says_the_good_one(read: Read, override: str) -> None:
+    (mistake,) = mistakes(lambda: read("", override))
+    assert mistake == f"cannot read --set {override!r}: write section.key=value, such as model.heads=4"
+
+
+@pytest.mark.parametrize(
+    ("override", "wanted"),
+    [
+        ("model.head=4", "unknown setting 'model.head'. Did you mean 'model.heads'?"),
+        ("trainin.updates=3", "unknown setting 'trainin'. Did you mean 'training'?"),
+        ("model.heads=four", "model.heads must be a whole number, not 'four'"),
+        ("name.x=1", "--set name.x=1: 'name' is not a section"),
+    ],
+)
+def test_an_override_is_checked_like_the_file(read: Read, override: str, wanted: str) -> None:
+    assert mistakes(lambda: read("", override)) == (wanted,)
+
+
+# Where the data is
+
+
+def test_the_name_is_that_of_the_file_unless_it_is_stated(read: Read) -> None:
+    assert read().name == "recipe"
+    assert read('name = "other"').name == "other"
+
+
+def test_the_folder_asked_for_wins_over_the_stated_one_and_the_recipes_own(tmp_path: Path) -> None:
+    path, stated, asked = tmp_path / "recipe.toml", tmp_path / "stated", tmp_path / "asked"
+    asked.mkdir()
+    path.write_text("", encoding="utf-8")
+    assert Path(load(path).data.folder) == tmp_path.resolve()
+    path.write_text(f"[data]\nfolder = '{stated}'\n", encoding="utf-8")
+    assert Path(load(path).data.folder) == stated.resolve()
+    assert Path(load(path, folder=asked).data.folder) == asked.resolve()
+    assert mistakes(lambda: load(path, folder=tmp_path / "none"))[0].startswith(f"no folder {tmp_path / 'none'}")
+
+
+# Out and back
+
+
+def change(recipe: Recipe, text: str, number: float) -> Recipe:
+    data = replace(recipe.data, train=(text, text + "x"), test={text or "news": (text,)}, download={text: text})
+    return replace(
+        recipe, name=text, data=data, training=replace(recipe.training, learning_rate=number, betas=(number, 0.5))
+    )
+
+
+@settings(deadline=None)
+@given(
+    some.text(some.characters(codec="utf-8"), max_size=8),
+    some.floats(min_value=0, allow_nan=False, allow_infinity=False),
+)
+def test_dictionaries_lead_back(text: str, number: float) -> None:
+    recipe = change(Recipe(), text, number)
+    assert parse(config.to_dict(recipe)) == recipe
+
+
+@settings(max_examples=50, deadline=None)
+@example("\x7f", 0.5)
+@example('a.b "c" \\', 1e-9)
+@given(
+    some.text(some.characters(codec="utf-8"), max_size=8),
+    some.floats(min_value=0, allow_nan=False, allow_infinity=False),
+)
+def test_toml_leads_back(tmp_path_factory: pytest.TempPathFactory, text: str, number: float) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    recipe = change(Recipe(), text, number)
+    recipe = replace(recipe, data=replace(recipe.data, folder=str(folder.resolve())))
+    path = folder / "round-trip.toml"
+    path.write_text(config.to_toml(recipe), encoding="utf-8", newline="\n")
+    assert load(path) == recipe
+
+
+def test_what_is_saved_states_every_setting(read: Read) -> None:
+    stored = config.to_dict(read('[model]\nsize = "tiny"\n'))
+    for section, kind in SECTIONS.items():
+        assert stored[section].keys() == {field.name for field in fields(kind)}
+
+
+def test_parse_names_where_it_read() -> None:
+    assert mistakes(lambda: parse({"model": {"head": 4}})) == (
+        "unknown setting 'model.head'. Did you mean 'model.heads'?",
+    )
+
+
+# What is shipped
+
+
+def test_there_are_recipes() -> None:
+    assert {path.stem for path in RECIPES} >= {
+        "quickstart",
+        "tiny",
+        "multi30k-en-de",
+        "tatoeba-de-en",
+        "wmt14-en-de-base",
+    }
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_recipe_loads_and_opens_with_what_it_is(path: Path) -> None:
+    recipe = load(path)
+    assert recipe.name == path.stem
+    assert recipe.data.train
+    assert recipe.data.valid
+    assert recipe.data.test
+    opening = path.read_text(encoding="utf-8").partition("\n[")[0]
+    assert all(line.startswith("#") for line in opening.strip().splitlines())
+    for part in (f"{path.parent.name}/{path.name}", "Expected score", "Data:", "Licence:"):
+        assert part in opening
+    for name, entry in recipe.data.download.items():
+        address, checksum = entry.split(" ")
+        assert address.startswith("https://")
+        assert address.endswith(f"/{Path(name).name}")
+        assert len(bytes.fromhex(checksum)) == 32
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_every_recipe_can_fetch_all_its_files_or_none(path: Path) -> None:
+    data = load(path).data
+    named = {*data.train, *data.valid, *(file for files in data.test.values() for file in files)}
+    assert not data.download or data.download.keys() == named
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_setting_has_a_sentence(section: str) -> None:
+    sentences = config.documentation(SECTIONS[section])
+    assert sentences.keys() == {field.name for field in fields(SECTIONS[section])}
+    for key, sentence in sentences.items():
+        assert sentence.rstrip().endswith((".", "…")), f"{section}.{key}"
+        assert "\n" not in sentence, f"{section}.{key}: one line, as the table needs it"
+        assert "|" not in sentence, f"{section}.{key}: a bar would break the table"
+
+
+def test_the_settings_page_is_up_to_date() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert page == settings_page(), "make it anew: its first lines say how"
