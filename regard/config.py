@@ -6,17 +6,13 @@ Sections are frozen dataclasses; the sentence below a field is its documentation
 
 from __future__ import annotations
 
-import ast
-import inspect
 import json
 import re
 import sys
-import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from regard.errors import ConfigError, did_you_mean
 
@@ -47,7 +43,7 @@ class ParallelText:
     split_column: int = 0
     """Column of a TSV that names the split (train, valid or the test set's name); 0: every row belongs."""
     folder: str = ""
-    """Where relative paths start; empty: `--data`, then REGARD_DATA, then the recipe's own folder."""
+    """Where relative paths start, itself relative to the recipe's folder; `--data` or REGARD_DATA wins over it."""
     download: Mapping[str, str] = field(default_factory=dict)
     """For a file that is not there: `path = "URL sha256"`, fetched once and checked."""
     max_pieces: int = 200
@@ -201,7 +197,7 @@ class Recipe:
     """One experiment. What a model file stores of itself."""
 
     name: str = "model"
-    """Names the run folder: `runs/NAME`."""
+    """Names the run folder, `runs/NAME`; the recipe's file name unless stated."""
     task: str = "translate"
     """What the model does."""
     data: ParallelText = field(default_factory=ParallelText)
@@ -231,24 +227,23 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "decoding.length_penalty": ("paper", "mean", "none"),
 }
 
+# Numbers are at least 0, or what is said here.
 AT_LEAST: dict[str, float] = {
-    "data.source_column": 1, "data.target_column": 1, "data.split_column": 0, "data.max_pieces": 1, "data.max_ratio": 1,
-    "tokenizer.pieces": 1, "tokenizer.sample": 1, "tokenizer.coverage": 0.5,
+    "data.source_column": 1, "data.target_column": 1, "data.max_pieces": 1, "data.max_ratio": 1,
+    "tokenizer.pieces": 260, "tokenizer.sample": 1, "tokenizer.coverage": 0.5,  # 4 special pieces and 256 bytes
     "model.width": 2, "model.feed_forward": 1, "model.heads": 1, "model.encoder_layers": 1, "model.decoder_layers": 1,
-    "model.dropout": 0, "model.attention_dropout": 0, "model.activation_dropout": 0, "model.max_positions": 2,
-    "training.batch_tokens": 1, "training.accumulate": 1, "training.updates": 1, "training.learning_rate": 0,
-    "training.warmup": 0, "training.epsilon": 0, "training.weight_decay": 0, "training.clip": 0,
-    "training.label_smoothing": 0, "training.validate_every": 1, "training.checkpoint_every": 0,
-    "training.validate_sentences": 1, "training.patience": 0, "training.average": 1, "training.threads": 0,
-    "training.seed": 0,
-    "decoding.beam": 1, "decoding.alpha": 0, "decoding.max_ratio": 0, "decoding.max_extra": 0,
-    "decoding.no_repeat_ngram": 0, "decoding.batch_tokens": 1,
+    "model.max_positions": 2, "training.batch_tokens": 1, "training.accumulate": 1, "training.updates": 1,
+    "training.validate_every": 1, "training.validate_sentences": 1, "training.average": 1,
+    "decoding.beam": 1, "decoding.batch_tokens": 1,
 }  # fmt: skip
-BELOW_ONE = ("model.dropout", "model.attention_dropout", "model.activation_dropout", "training.label_smoothing")
+AT_MOST: dict[str, float] = {"tokenizer.coverage": 1, "training.seed": 2**63 - 1}
+BELOW_ONE = (
+    "model.dropout", "model.attention_dropout", "model.activation_dropout", "training.label_smoothing", "training.betas",
+)  # fmt: skip
 
 
 def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None) -> Recipe:
-    """Read a recipe. `folder` (`--data`, REGARD_DATA) says where its data is; else the recipe's own folder."""
+    """Read a recipe. `folder` (`--data`, REGARD_DATA) says where its data is; else `data.folder`, else its own folder."""
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
@@ -263,20 +258,29 @@ def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | N
         raise ConfigError([f"{path} is not valid TOML: {error}"]) from None
     given.setdefault("name", path.stem)
     mistakes = [] if folder is None or Path(folder).is_dir() else [f"no folder {folder} to take data from"]
+    overrides = tuple(overrides)
     mistakes += _override(given, overrides)
-    recipe, more = _build(given, Lines(path, text))
+    recipe, more = _build(given, Origin(path, text, overrides))
     if mistakes + more:
         raise ConfigError(mistakes + more)
-    chosen = folder or recipe.data.folder or path.parent
+    chosen = folder or path.parent / recipe.data.folder
     return replace(recipe, data=replace(recipe.data, folder=str(Path(chosen).resolve())))
 
 
 def parse(settings: Mapping[str, Any], where: str = "settings") -> Recipe:
     """A recipe from nested dictionaries, such as those stored in a model file."""
-    recipe, mistakes = _build(dict(settings), Lines(Path(where), ""))
+    recipe, mistakes = _build(dict(settings), Origin(Path(where)))
     if mistakes:
         raise ConfigError(mistakes)
     return recipe
+
+
+def require_data(recipe: Recipe) -> None:
+    """Refuse to train without text; a recipe that is only stored or decoded with needs none."""
+    missing = [name for name in ("train", "valid") if not getattr(recipe.data, name)]
+    if missing:
+        form = "name one TSV, or a source and a target file"
+        raise ConfigError(f'data.{name} is not set; {form}: {name} = ["FILE"]' for name in missing)
 
 
 def to_dict(recipe: Recipe) -> dict[str, Any]:
@@ -288,52 +292,50 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
 def to_toml(recipe: Recipe) -> str:
     """The resolved recipe, every setting stated."""
 
-    def value(item: Any) -> str:
-        if isinstance(item, list):
-            return "[" + ", ".join(value(each) for each in item) + "]"
-        return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")  # JSON looks like TOML but for this one
-
     def table(name: str, content: dict[str, Any]) -> list[str]:
-        lines = [f"{key} = {value(item)}" for key, item in content.items() if not isinstance(item, dict)]
+        lines = [f"{_key(key)} = {_value(item)}" for key, item in content.items() if not isinstance(item, dict)]
         for key, item in content.items():
             if isinstance(item, dict):
                 inner = f"{name}.{_key(key)}" if name else _key(key)
-                lines += ["", f"[{inner}]", *(f"{_key(k)} = {value(v)}" for k, v in item.items())] if _flat(item) else [
-                    "", f"[{inner}]", *table(inner, item)]  # fmt: skip
+                lines += ["", f"[{inner}]", *table(inner, item)]
         return lines
 
     return "\n".join(table("", to_dict(recipe))) + "\n"
 
 
+def _value(item: Any) -> str:
+    """TOML of a plain value or a list of them: JSON, but for one character that TOML wants escaped."""
+    return json.dumps(item, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _key(name: str) -> str:
-    return (
-        name
-        if re.fullmatch(r"[A-Za-z0-9_-]+", name)
-        else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-    )
-
-
-def _flat(content: Mapping[str, Any]) -> bool:
-    return not any(isinstance(item, dict) for item in content.values())
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
 
 
 @dataclass(frozen=True)
-class Lines:
-    """Finds the line of a setting, because the TOML parser of the standard library does not keep it."""
+class Origin:
+    """Says where a setting was given: by which `--set`, or in which line, which the TOML parser does not keep."""
 
     path: Path
-    text: str
+    text: str = ""
+    overrides: tuple[str, ...] = ()
 
-    def of(self, section: str, key: str) -> str:
-        current = ""
-        for number, line in enumerate(self.text.splitlines(), start=1):
-            if header := re.match(r"\s*\[\s*([^\]]+?)\s*\]", line):
-                current = header[1]
-                if current == f"{section}.{key}" or (not section and current == key):
-                    return f" ({self.path}, line {number})"
-            elif re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line) and current == section:
+    def of(self, wanted: str) -> str:
+        """` (recipe.toml, line 7)` for `model.heads`, and for `data.test` also where only `data.test.news` stands."""
+        for override in reversed(self.overrides):
+            if f"{override.partition('=')[0].strip()}.".startswith(f"{wanted}."):
+                return f" (--set {override})"
+        section = ""
+        for number, line in enumerate(self.text.split("\n"), start=1):
+            if found := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
+                section = name = found[1]
+            elif found := re.match(r"\s*([\w.\"'-]+)\s*=", line):
+                name = f"{section}.{found[1]}" if section else found[1]
+            else:
+                continue
+            if (re.sub("[\"']", "", name) + ".").startswith(f"{wanted}."):
                 return f" ({self.path}, line {number})"
-        return f" ({self.path})" if self.text else ""
+        return f" ({self.path})"
 
 
 def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
@@ -361,58 +363,60 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
     return mistakes
 
 
-def _build(given: dict[str, Any], lines: Lines) -> tuple[Recipe, list[str]]:
-    mistakes: list[str] = []
+def _build(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[str]]:
     task = given.get("task", "translate")
     if not isinstance(task, str) or task not in TASKS:
         hint = did_you_mean(str(task), TASKS)
-        return Recipe(), [f"unknown task {task!r}{lines.of('', 'task')}.{hint} Known: {', '.join(TASKS)}"]
+        return Recipe(), [f"unknown task {task!r}{origin.of('task')}.{hint} Known: {', '.join(TASKS)}"]
+    mistakes: list[str] = []
+    name = given.get("name", "model")
+    if not _plain(name):
+        mistakes.append(f"name must be a text in quotes that can name a folder, not {name!r}{origin.of('name')}")
     model = given.get("model", {})
-    name = (model if isinstance(model, dict) else {}).get("architecture", next(iter(ARCHITECTURES[task])))
-    if not isinstance(name, str) or name not in ARCHITECTURES[task]:
-        known = ARCHITECTURES[task]
-        where = lines.of("model", "architecture")
-        mistakes.append(
-            f"unknown architecture {name!r}{where}.{did_you_mean(str(name), known)} Known: {', '.join(known)}"
-        )
-        name = next(iter(known))
-    classes = {**TASKS[task], "model": ARCHITECTURES[task][name]}
-    sections: dict[str, Any] = {}
+    model, architecture = _shape(dict(model) if isinstance(model, dict) else {}, task, origin, mistakes)
+    classes = {**TASKS[task], "model": ARCHITECTURES[task][architecture]}
     for key, value in given.items():
-        if key in classes and isinstance(value, dict):
-            continue
-        if key in classes:
-            mistakes.append(f"'{key}' must be a section [{key}]{lines.of('', key)}")
-        elif key not in ("name", "task"):
+        if key in classes and not isinstance(value, dict):
+            mistakes.append(f"'{key}' must be a section [{key}]{origin.of(key)}")
+        elif key not in (*classes, "name", "task"):
             hint = did_you_mean(key, [*classes, "name", "task"])
-            mistakes.append(f"unknown setting '{key}'{lines.of('', key)}.{hint}")
+            mistakes.append(f"unknown setting '{key}'{origin.of(key)}.{hint}")
+    sections: dict[str, Any] = {}
     for section, kind in classes.items():
-        content = given.get(section, {})
-        content = dict(content) if isinstance(content, dict) else {}
-        if section == "model":
-            content = _apply_size(content, name, lines, mistakes)
-        sections[section] = _read_section(section, kind, content, lines, mistakes)
-    recipe = Recipe(name=str(given.get("name", "model")), task=task, **sections)
-    if not mistakes:
-        mistakes = _impossible(recipe)
-    return recipe, mistakes
+        content = model if section == "model" else given.get(section, {})
+        sections[section] = _read_section(section, kind, content if isinstance(content, dict) else {}, origin, mistakes)
+    recipe = Recipe(name=str(name), task=task, **sections)
+    return recipe, mistakes or _impossible(recipe)
 
 
-def _apply_size(content: dict[str, Any], architecture: str, lines: Lines, mistakes: list[str]) -> dict[str, Any]:
-    sizes = SIZES.get(architecture, {})
-    size = content.get("size", "base")
+def _shape(model: dict[str, Any], task: str, origin: Origin, mistakes: list[str]) -> tuple[dict[str, Any], str]:
+    """`[model]` with the numbers that its size stands for, and its architecture; what is wrong is left out of it."""
+    known = ARCHITECTURES[task]
+    name = model.get("architecture", next(iter(known)))
+    if not isinstance(name, str) or name not in known:
+        where, hint = origin.of("model.architecture"), did_you_mean(str(name), known)
+        mistakes.append(f"unknown architecture {name!r}{where}.{hint} Known: {', '.join(known)}")
+        name = next(iter(known))
+        del model["architecture"]
+    sizes = SIZES.get(name, {})
+    size = model.get("size", "base")
     if sizes and (not isinstance(size, str) or size not in sizes):
-        where = lines.of("model", "size")
-        mistakes.append(f"model.size must be one of {', '.join(sizes)}, not {size!r}{where}")
-        return content
-    return {**sizes.get(size, {}), **content}
+        mistakes.append(f"model.size must be one of {', '.join(sizes)}, not {size!r}{origin.of('model.size')}")
+        return {key: value for key, value in model.items() if key != "size"}, name
+    return {**sizes.get(size, {}), **model}, name
 
 
-def _read_section(section: str, kind: type, content: dict[str, Any], lines: Lines, mistakes: list[str]) -> Any:
+def _plain(name: object) -> bool:
+    """Whether a name can be that of a file or folder, and of nothing elsewhere."""
+    return isinstance(name, str) and name not in ("", ".", "..") and not re.search(r"[/\\\0]", name)
+
+
+def _read_section(section: str, kind: type, content: dict[str, Any], origin: Origin, mistakes: list[str]) -> Any:
     hints = get_type_hints(kind)
-    values = {}
+    values: dict[str, Any] = {}
     for key, value in content.items():
-        name, where = f"{section}.{key}", lines.of(section, key)
+        name = f"{section}.{key}"
+        where = origin.of(name)
         if key not in hints:
             mistakes.append(f"unknown setting '{name}'{where}.{did_you_mean(name, [f'{section}.{k}' for k in hints])}")
             continue
@@ -424,18 +428,25 @@ def _read_section(section: str, kind: type, content: dict[str, Any], lines: Line
         if name in CHOICES and values[key] not in CHOICES[name]:
             hint = did_you_mean(str(value), CHOICES[name])
             mistakes.append(f"{name} must be one of {', '.join(CHOICES[name])}, not {value!r}{where}.{hint}")
-        if name in AT_LEAST and values[key] < AT_LEAST[name]:
-            mistakes.append(f"{name} must be at least {AT_LEAST[name]}, not {value!r}{where}")
-        if name in BELOW_ONE and values[key] >= 1:
-            mistakes.append(f"{name} must be below 1, not {value!r}{where}")
+        for number in values[key] if isinstance(values[key], tuple) else (values[key],):
+            if limit := isinstance(number, (int, float)) and _limit(name, number):
+                mistakes.append(f"{name} must be {limit}, not {value!r}{where}")
+                break
     return kind(**values)
+
+
+def _limit(name: str, number: float) -> str:
+    """The limit that a number breaks, or nothing."""
+    if number < AT_LEAST.get(name, 0):
+        return f"at least {AT_LEAST.get(name, 0)}"
+    if number > AT_MOST.get(name, number):
+        return f"at most {AT_MOST[name]}"
+    return "below 1" if name in BELOW_ONE and number >= 1 else ""
 
 
 def _convert(value: Any, wanted: Any) -> Any:
     """The value in the wanted type, or TypeError with the name of what was wanted."""
     origin = get_origin(wanted)
-    if origin in (Union, UnionType):
-        return value if value is None else _convert(value, get_args(wanted)[0])
     if origin is tuple:
         inner = get_args(wanted)
         items = [value] if isinstance(value, str) else value
@@ -446,7 +457,9 @@ def _convert(value: Any, wanted: Any) -> Any:
         if not isinstance(value, Mapping):
             raise TypeError("a table")
         return {str(key): _convert(item, get_args(wanted)[1]) for key, item in value.items()}
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+    if wanted is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not abs(value) <= sys.float_info.max:  # inf, nan, or a whole number beyond every float
+            raise TypeError("a finite number")
         return float(value)
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
         names = {int: "a whole number", float: "a number", str: "a text in quotes", bool: "true or false"}
@@ -456,8 +469,8 @@ def _convert(value: Any, wanted: Any) -> Any:
 
 def _impossible(recipe: Recipe) -> list[str]:
     """Combinations that are each valid alone."""
-    mistakes = []
     model, data = recipe.model, recipe.data
+    mistakes = _impossible_files(data)
     if model.width % model.heads:
         fitting = [heads for heads in range(1, model.width + 1) if model.width % heads == 0]
         near = min(fitting, key=lambda heads: abs(heads - model.heads))
@@ -467,42 +480,22 @@ def _impossible(recipe: Recipe) -> list[str]:
     if model.positions == "sinusoidal" and model.width % 2:
         mistakes.append(f"model.width = {model.width} must be even for sinusoidal positions (sine and cosine pairs)")
     if data.max_pieces + 1 > model.max_positions:
-        mistakes.append(
-            f"data.max_pieces = {data.max_pieces} needs model.max_positions of at least {data.max_pieces + 1}"
-        )
-    for name, files in {"train": data.train, "valid": data.valid, **data.test}.items():
-        if len(files) > 2:
-            mistakes.append(f"data.{name} names {len(files)} files; give one TSV, or a source and a target file")
+        needed = data.max_pieces + 1
+        mistakes.append(f"data.max_pieces = {data.max_pieces} needs model.max_positions of at least {needed}")
     if recipe.training.batch_tokens < recipe.training.accumulate:
         mistakes.append("training.accumulate cannot exceed training.batch_tokens")
     return mistakes
 
 
-def documentation(kind: type) -> dict[str, str]:
-    """The sentence below each field of a section, read from the source so that it exists only once."""
-    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
-    assert isinstance(body, ast.ClassDef)
-    sentences = {}
-    for statement, following in zip(body.body, body.body[1:], strict=False):
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
-                sentences[statement.target.id] = str(following.value.value)
-    return sentences
-
-
-def settings_table() -> str:
-    """All settings as Markdown: the text of docs/settings.md."""
-    parts = []
-    sections = {**TASKS["translate"], "model": Transformer}
-    for section in ("data", "tokenizer", "model", "training", "decoding"):
-        kind = sections[section]
-        assert is_dataclass(kind)
-        sentences, default = documentation(kind), kind()
-        rows = []
-        for each in fields(kind):
-            shown = getattr(default, each.name)
-            shown = f"`{json.dumps(list(shown) if isinstance(shown, tuple) else shown)}`"
-            rows.append(f"| `{each.name}` | {shown} | {sentences[each.name]} |")
-        title = (kind.__doc__ or "").strip().replace("|", "\\|")
-        parts.append(f"## [{section}]\n\n{title}\n\n| setting | default | meaning |\n|---|---|---|\n" + "\n".join(rows))
-    return "\n\n".join(parts) + "\n"
+def _impossible_files(data: ParallelText) -> list[str]:
+    tests = {f"data.test.{name}": files for name, files in data.test.items()}
+    splits = {"data.train": data.train, "data.valid": data.valid, **tests}
+    mistakes = [f"data.test.{name}: {name!r} cannot name a file" for name in data.test if not _plain(name)]
+    for name, files in splits.items():
+        if len(files) > 2 or (name in tests and not files):
+            mistakes.append(f"{name} names {len(files)} files; give one TSV, or a source and a target file")
+    names = ("source_column", "target_column", "split_column")[: 3 if data.split_column else 2]
+    if len({getattr(data, name) for name in names}) < len(names) and any(len(files) == 1 for files in splits.values()):
+        stated = ", ".join(f"data.{name} = {getattr(data, name)}" for name in names)
+        mistakes.append(f"{stated}: these must be different columns of a TSV")
+    return mistakes

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import json
+import textwrap
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
 from regard import config
-from regard.config import ARCHITECTURES, AT_LEAST, BELOW_ONE, CHOICES, SIZES, TASKS, Recipe, load, parse
+from regard.config import (
+    ARCHITECTURES,
+    AT_LEAST,
+    AT_MOST,
+    BELOW_ONE,
+    CHOICES,
+    SIZES,
+    TASKS,
+    Recipe,
+    load,
+    parse,
+    require_data,
+)  # fmt: skip
 from regard.errors import ConfigError
 
 ROOT = Path(__file__).parent.parent
@@ -20,9 +36,15 @@ RECIPES = sorted((ROOT / "recipes").rglob("*.toml"))
 SECTIONS = {**TASKS["translate"], "model": ARCHITECTURES["translate"]["transformer"]}
 SETTINGS_INTRO = (
     "Every setting of a recipe, made from the sentences in `regard/config.py`: "
-    '`python -c "from tests.test_config import write_settings; write_settings()"`.\n\n'
+    '`python -c "from tests.test_config import write_settings; write_settings()"`.'
 )
 
+NUMBERS = {
+    f"{section}.{key}": kind
+    for section, settings_of in SECTIONS.items()
+    for key, kind in get_type_hints(settings_of).items()
+    if kind in (int, float)
+}
 Read = Callable[..., Recipe]
 
 
@@ -45,8 +67,31 @@ def mistakes(call: Callable[[], object]) -> tuple[str, ...]:
     return caught.value.mistakes
 
 
+def documentation(kind: type) -> dict[str, str]:
+    """The sentence below each field of a section, read from the source so that it exists only once."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    return {
+        statement.target.id: str(following.value.value)
+        for statement, following in zip(body.body, body.body[1:], strict=False)
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+        if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+    }
+
+
 def settings_page() -> str:
-    return "# Settings\n\n" + SETTINGS_INTRO + config.settings_table()
+    """The text of docs/settings.md: every setting, from the sentence that stands below it in config.py."""
+    parts = ["# Settings", SETTINGS_INTRO]
+    for section in ("data", "tokenizer", "model", "training", "decoding"):
+        kind = SECTIONS[section]
+        sentences, default = documentation(kind), kind()
+        rows = ["| setting | default | meaning |", "|---|---|---|"]
+        for key in sentences:
+            shown = getattr(default, key)
+            shown = json.dumps(list(shown) if isinstance(shown, tuple) else shown)
+            rows.append(f"| `{key}` | `{shown}` | {sentences[key]} |")
+        parts += [f"## [{section}]", (kind.__doc__ or "").strip(), "\n".join(rows)]
+    return "\n\n".join(parts) + "\n"
 
 
 def write_settings() -> None:
@@ -70,6 +115,9 @@ def test_unknown_setting_names_its_line_and_a_neighbour(read: Read, tmp_path: Pa
         ('[training]\nupdates = 3\n[model]\n\n"head"=4\n', 5),
         ("modle = 3\n", 1),
         ("\n[modle]\nheads = 4\n", 2),
+        ("model.head = 4\n", 1),
+        ("[training]\nupdates = 3\n[[model.head]]\n", 3),
+        ("[data]\n\ntest.news = 3\n", 3),
     ],
 )
 def test_the_line_is_found_however_it_is_written(read: Read, text: str, line: int) -> None:
@@ -116,14 +164,59 @@ def test_a_choice_lists_what_there_is(read: Read, name: str) -> None:
     assert "Did you mean" in mistake
 
 
-@pytest.mark.parametrize("name", AT_LEAST)
+@pytest.mark.parametrize("name", NUMBERS)
 def test_lower_bounds_are_kept(read: Read, name: str) -> None:
     section, key = name.split(".")
-    (mistake,) = mistakes(lambda: read(f"[{section}]\n{key} = {-1}\n"))
-    assert mistake.startswith(f"{name} must be at least {AT_LEAST[name]}, not -1")
+    (mistake,) = mistakes(lambda: read(f"[{section}]\n{key} = -1\n"))
+    assert mistake.startswith(f"{name} must be at least {AT_LEAST.get(name, 0)}, not -1")
 
 
-@pytest.mark.parametrize("name", BELOW_ONE)
+@pytest.mark.parametrize("name", AT_MOST)
+def test_upper_bounds_are_kept(read: Read, name: str) -> None:
+    section, key = name.split(".")
+    (mistake,) = mistakes(lambda: read(f"[{section}]\n{key} = {AT_MOST[name] + 1}\n"))
+    assert mistake.startswith(f"{name} must be at most {AT_MOST[name]}, not ")
+    assert getattr(getattr(read(f"[{section}]\n{key} = {AT_MOST[name]}\n"), section), key) == AT_MOST[name]
+
+
+@pytest.mark.parametrize("name", [name for name, kind in NUMBERS.items() if kind is float])
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999", "9" * 400])
+def test_numbers_are_finite(read: Read, name: str, value: str) -> None:
+    section, key = name.split(".")
+    (mistake,) = mistakes(lambda: read(f"[{section}]\n{key} = {value}\n"))
+    assert mistake.startswith(f"{name} must be a finite number, not ")
+
+
+@pytest.mark.parametrize(
+    ("betas", "wanted"),
+    [
+        ("[0.9, 1.0]", "below 1, not [0.9, 1.0]"),
+        ("[1.5, 1.5]", "below 1, not [1.5, 1.5]"),
+        ("[-0.1, 0.9]", "at least 0, not [-0.1, 0.9]"),
+        ("[0.9, nan]", "a finite number, not [0.9, nan]"),
+    ],
+)
+def test_betas_stay_between_zero_and_one(read: Read, betas: str, wanted: str) -> None:
+    (mistake,) = mistakes(lambda: read(f"[training]\nbetas = {betas}\n"))
+    assert mistake.startswith(f"training.betas must be {wanted}")
+
+
+@pytest.mark.parametrize(
+    "name", ["3", "true", "['a']", "''", "'.'", "'..'", "'a/b'", "'/a'", "'..\\\\a'", '"a\\u0000"']
+)
+def test_a_name_that_cannot_be_a_folders(read: Read, name: str) -> None:
+    (mistake,) = mistakes(lambda: read("[model]\n\n[training]\n", f"name={name}"))
+    assert mistake.startswith("name must be a text in quotes that can name a folder, not ")
+    (mistake,) = mistakes(lambda: read(f"\nname = {name}\n"))
+    assert mistake.endswith("recipe.toml, line 2)")
+
+
+@pytest.mark.parametrize("name", ["a b", "...", "한국어", ".hidden", "base-2.1_x"])
+def test_a_name_that_can(read: Read, name: str) -> None:
+    assert read(f"name = '{name}'").name == name
+
+
+@pytest.mark.parametrize("name", [name for name in BELOW_ONE if name in NUMBERS])
 def test_shares_stay_below_one(read: Read, name: str) -> None:
     section, key = name.split(".")
     (mistake,) = mistakes(lambda: read(f"[{section}]\n{key} = 1\n"))
@@ -132,7 +225,7 @@ def test_shares_stay_below_one(read: Read, name: str) -> None:
 
 def test_rules_name_settings_that_exist() -> None:
     known = {f"{section}.{field.name}" for section, kind in SECTIONS.items() for field in fields(kind)}
-    assert {*CHOICES, *AT_LEAST, *BELOW_ONE} <= known
+    assert {*CHOICES, *AT_LEAST, *AT_MOST, *BELOW_ONE} <= known
 
 
 def test_all_mistakes_come_at_once(read: Read) -> None:
@@ -164,8 +257,9 @@ def test_all_mistakes_come_at_once(read: Read) -> None:
         ("[[training]]\nupdates = 3", "'training' must be a section [training]"),
     ],
 )
-def test_what_decides_the_shape_of_a_recipe_is_checked_first(read: Read, text: str, wanted: str) -> None:
-    assert mistakes(lambda: read(text))[0].startswith(wanted)
+def test_what_decides_the_shape_of_a_recipe_is_reported_once(read: Read, text: str, wanted: str) -> None:
+    (mistake,) = mistakes(lambda: read(text))
+    assert mistake.startswith(wanted)
 
 
 def test_a_file_that_is_no_recipe(read: Read, tmp_path: Path) -> None:
@@ -188,7 +282,16 @@ def test_a_file_that_is_no_recipe(read: Read, tmp_path: Path) -> None:
         ("[tokenizer]\njoint = false", "model.tied = true needs tokenizer.joint = true"),
         ("[data]\nmax_pieces = 2000", "data.max_pieces = 2000 needs model.max_positions of at least 2001"),
         ("[data]\ntrain = ['a', 'b', 'c']", "data.train names 3 files"),
-        ("[data.test]\nnews = ['a', 'b', 'c']", "data.news names 3 files"),
+        ("[data.test]\nnews = ['a', 'b', 'c']", "data.test.news names 3 files"),
+        ("[data.test]\nnews = []", "data.test.news names 0 files"),
+        ("[data]\ntrain = ['a', 'b', 'c']\n[data.test]\ntrain = ['a']", "data.train names 3 files"),
+        ("[data]\nvalid = ['a']\n[data.test]\nvalid = ['a', 'b', 'c']", "data.test.valid names 3 files"),
+        ("[data.test]\n'a/b' = ['a']", "data.test.a/b: 'a/b' cannot name a file"),
+        ("[data]\ntrain = ['a']\nsource_column = 2", "data.source_column = 2, data.target_column = 2: these must be"),
+        (
+            "[data]\nvalid = ['a']\nsplit_column = 2",
+            "data.source_column = 1, data.target_column = 2, data.split_column = 2",
+        ),
         ("[training]\nbatch_tokens = 2\naccumulate = 3", "training.accumulate cannot exceed training.batch_tokens"),
     ],
 )
@@ -205,6 +308,9 @@ def test_impossible_combinations(read: Read, text: str, wanted: str) -> None:
         "[tokenizer]\njoint = false\n[model]\ntied = false",
         "[data]\nmax_pieces = 2000\n[model]\nmax_positions = 2001",
         "[data]\ntrain = ['a', 'b']",
+        "[data]\ntrain = ['a', 'b']\nsource_column = 2",
+        "[data]\ntrain = ['a']\n[data.test]\ntrain = ['a']",
+        "[data]\ntrain = ['a']\nsplit_column = 3\n[data.test]\nvalid = ['a']",
     ],
 )
 def test_their_possible_neighbours(read: Read, text: str) -> None:
@@ -277,14 +383,25 @@ def test_an_override_of_bad_form_says_the_good_one(read: Read, override: str) ->
 @pytest.mark.parametrize(
     ("override", "wanted"),
     [
-        ("model.head=4", "unknown setting 'model.head'. Did you mean 'model.heads'?"),
-        ("trainin.updates=3", "unknown setting 'trainin'. Did you mean 'training'?"),
-        ("model.heads=four", "model.heads must be a whole number, not 'four'"),
+        ("model.head=4", "unknown setting 'model.head' (--set model.head=4). Did you mean 'model.heads'?"),
+        ("trainin.updates=3", "unknown setting 'trainin' (--set trainin.updates=3). Did you mean 'training'?"),
+        ("model.heads=four", "model.heads must be a whole number, not 'four' (--set model.heads=four)"),
+        ("model.size=huge", "model.size must be one of tiny, small, base, big, not 'huge' (--set model.size=huge)"),
+        ("data.test.news=3", "data.test must be a list, not {'news': 3} (--set data.test.news=3)"),
+        ("model=3", "'model' must be a section [model] (--set model=3)"),
         ("name.x=1", "--set name.x=1: 'name' is not a section"),
     ],
 )
 def test_an_override_is_checked_like_the_file(read: Read, override: str, wanted: str) -> None:
     assert mistakes(lambda: read("", override)) == (wanted,)
+
+
+def test_a_mistake_cites_the_override_rather_than_the_line_it_replaces(read: Read) -> None:
+    text = "[model]\nheads = 8\nlayer = 3\n"
+    (first, second) = mistakes(lambda: read(text, "model.heads=x", "model.heads = y"))
+    assert first.endswith("not 'y' (--set model.heads = y)")
+    assert "recipe.toml, line 3)" in second
+    assert mistakes(lambda: read("[model]\nheads = 'x'\n", "model.width=64"))[0].endswith("line 2)")
 
 
 # Where the data is
@@ -303,17 +420,27 @@ def test_the_folder_asked_for_wins_over_the_stated_one_and_the_recipes_own(tmp_p
     path.write_text(f"[data]\nfolder = '{stated}'\n", encoding="utf-8")
     assert Path(load(path).data.folder) == stated.resolve()
     assert Path(load(path, folder=asked).data.folder) == asked.resolve()
+    path.write_text("[data]\nfolder = 'near/../beside'\n", encoding="utf-8")
+    assert Path(load(path).data.folder) == (tmp_path / "beside").resolve()
     assert mistakes(lambda: load(path, folder=tmp_path / "none"))[0].startswith(f"no folder {tmp_path / 'none'}")
+
+
+def test_training_needs_text(read: Read) -> None:
+    assert [each.split(" is")[0] for each in mistakes(lambda: require_data(read()))] == ["data.train", "data.valid"]
+    (mistake,) = mistakes(lambda: require_data(read("[data]\ntrain = ['a.tsv']\n")))
+    assert mistake.startswith("data.valid is not set; name one TSV")
+    require_data(read("[data]\ntrain = ['a.tsv']\nvalid = ['a.tsv']\n"))
+    assert parse(config.to_dict(Recipe())) == Recipe()  # what is stored may lack it
 
 
 # Out and back
 
 
 def change(recipe: Recipe, text: str, number: float) -> Recipe:
-    data = replace(recipe.data, train=(text, text + "x"), test={text or "news": (text,)}, download={text: text})
-    return replace(
-        recipe, name=text, data=data, training=replace(recipe.training, learning_rate=number, betas=(number, 0.5))
-    )
+    name = "x" + text.replace("/", "").replace("\\", "").replace("\0", "")
+    data = replace(recipe.data, train=(text, text + "x"), test={name: (text,)}, download={text: text})
+    training = replace(recipe.training, learning_rate=number, betas=(number / (number + 1) / 2, 0.5))
+    return replace(recipe, name=name, data=data, training=training)
 
 
 @settings(deadline=None)
@@ -350,8 +477,9 @@ def test_what_is_saved_states_every_setting(read: Read) -> None:
 
 def test_parse_names_where_it_read() -> None:
     assert mistakes(lambda: parse({"model": {"head": 4}})) == (
-        "unknown setting 'model.head'. Did you mean 'model.heads'?",
+        "unknown setting 'model.head' (settings). Did you mean 'model.heads'?",
     )
+    assert "(x.safetensors)" in mistakes(lambda: parse({"model": {"head": 4}}, "x.safetensors"))[0]
 
 
 # What is shipped
@@ -394,7 +522,7 @@ def test_every_recipe_can_fetch_all_its_files_or_none(path: Path) -> None:
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_setting_has_a_sentence(section: str) -> None:
-    sentences = config.documentation(SECTIONS[section])
+    sentences = documentation(SECTIONS[section])
     assert sentences.keys() == {field.name for field in fields(SECTIONS[section])}
     for key, sentence in sentences.items():
         assert sentence.rstrip().endswith((".", "…")), f"{section}.{key}"

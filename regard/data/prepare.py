@@ -137,6 +137,7 @@ def _write_json(path: Path, content: object) -> None:
 def _build(
     folder: Path, recipe: Recipe, settings: dict[str, Any], inputs: dict[str, Path], workers: int | None, show: bool
 ) -> None:
+    next(read_pairs(recipe.data.valid, recipe.data, "valid"))  # a mistake in the small text need not wait for the large
     stamps = {name: {**_stamp(path), "sha256": checksum(path)} for name, path in inputs.items()}
     with progress(show) as bar:
         sample, total = _sample(_pairs(recipe, "train", bar, "Reading", None), recipe.tokenizer.sample)

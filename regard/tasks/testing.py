@@ -42,22 +42,22 @@ def file_test_set(source: Path, target: Path) -> TestSet:
     return TestSet(source.name, [left for left, _ in pairs], [right for _, right in pairs])
 
 
-def translate_all(translator: Translator, sources: list[str], **options: object) -> list[str]:
+def translate_all(translator: Translator, sources: list[str], beam: int | None = None) -> list[str]:
     """Translate with a progress bar."""
     with progress() as bar:
         line = bar.add_task("Translating", total=len(sources))
         texts = []
-        for translation in translator.stream(sources, **options):  # type: ignore[arg-type]
+        for translation in translator.stream(sources, beam=beam):
             texts.append(translation.text)
             bar.advance(line)
     return texts
 
 
 def evaluate(
-    translator: Translator, test_set: TestSet, *, paper: bool = False, **options: object
+    translator: Translator, test_set: TestSet, *, paper: bool = False, beam: int | None = None
 ) -> tuple[list[Score], list[str]]:
     """Scores with their signatures, and the translations."""
-    texts = translate_all(translator, test_set.sources, **options)
+    texts = translate_all(translator, test_set.sources, beam)
     language = translator.recipe.data.target_language
     scores = score(texts, test_set.references, target_language=language)
     if paper:

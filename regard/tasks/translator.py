@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 import numpy as np
 import torch
@@ -19,10 +19,13 @@ from regard.attention.record import Record, record
 from regard.data.batching import pad
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.options import Hypothesis, Search
-from regard.errors import UsageError
+from regard.errors import UsageError, did_you_mean
 from regard.models.build import Model
 from regard.tasks.sentences import split_text
 from regard.tasks.translate import decode
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # part of typing only from Python 3.11 on
 
 LOOK_AHEAD = 2_048  # lines read before the first is answered; bounds memory on files of any length
 
@@ -61,6 +64,24 @@ class Translation:
         if self.alternatives:
             content["alternatives"] = [each.to_dict() for each in self.alternatives]
         return content
+
+
+class Options(TypedDict, total=False):
+    """How to decode, where it differs from the recipe; None means the recipe's own."""
+
+    beam: int | None
+    nbest: int
+    length_penalty: str | None
+    alpha: float | None
+    max_ratio: float | None
+    max_extra: int | None
+    no_repeat_ngram: int | None
+    batch_tokens: int | None
+    sample: bool
+    temperature: float
+    top_k: int
+    top_p: float
+    seed: int
 
 
 EMPTY = Translation("", 0.0, [], [], "empty", parts=0)
@@ -104,40 +125,39 @@ class Translator:
         self.longest = int(self.provenance.get("source_pieces", recipe.data.max_pieces))
 
     @overload
-    def translate(self, text: str, **options: Any) -> Translation: ...
+    def translate(self, text: str, *, prefix: str = "", **options: Unpack[Options]) -> Translation: ...
     @overload
-    def translate(self, text: Sequence[str], **options: Any) -> list[Translation]: ...
+    def translate(self, text: list[str], *, prefix: str = "", **options: Unpack[Options]) -> list[Translation]: ...
 
-    def translate(self, text: str | Sequence[str], **options: Any) -> Translation | list[Translation]:
+    def translate(
+        self, text: str | list[str], *, prefix: str = "", **options: Unpack[Options]
+    ) -> Translation | list[Translation]:
         """Translate one text or many; a list in, a list out, in the same order.
 
-        Options are those of the recipe's `[decoding]` (`beam`, `alpha`, `max_ratio` …) and of the search: `nbest`,
-        `sample`, `temperature`, `top_k`, `top_p`, `seed`; and `prefix`, text that every output begins with.
+        `prefix` is text that every output begins with; for the other options see `Options` and docs/decoding.md.
         """
         if isinstance(text, str):
-            return next(self.stream([text], **options))
-        return list(self.stream(text, **options))
+            return next(self.stream([text], prefix=prefix, **options))
+        return list(self.stream(text, prefix=prefix, **options))
 
     def stream(
         self,
         texts: Iterable[str],
         *,
         prefix: str = "",
-        advance: Callable[[int], None] = lambda finished: None,
-        **options: Any,
+        **options: Unpack[Options],
     ) -> Iterator[Translation]:
         """Translate any number of texts in bounded memory: one answer for each, in order."""
-        search, settings = self.options(**options)
+        search, settings = self.search_options(**options)
         lines = iter(texts)
         while block := list(islice(lines, LOOK_AHEAD)):
             yield from self._block(block, search, settings, prefix)
-            advance(len(block))
 
-    def options(self, **given: Any) -> tuple[Search, config.Decoding]:
+    def search_options(self, **given: Any) -> tuple[Search, config.Decoding]:
         """The recipe's decoding settings with the given ones over them."""
-        known = {*Search.__dataclass_fields__, *config.Decoding.__dataclass_fields__}
-        if unknown := sorted(set(given) - known):
-            raise UsageError(f"unknown option {unknown[0]!r}; there are {', '.join(sorted(known))}")
+        if unknown := sorted(set(given) - set(Options.__annotations__)):
+            hint = did_you_mean(unknown[0], Options.__annotations__)
+            raise UsageError(f"unknown option {unknown[0]!r}.{hint} There are {', '.join(Options.__annotations__)}")
         given = {name: value for name, value in given.items() if value is not None}
         settings = replace(
             self.recipe.decoding, **{k: v for k, v in given.items() if k in config.Decoding.__dataclass_fields__}
@@ -227,13 +247,13 @@ class Translator:
                 " Give it in parts."
             )
 
-    def attention(self, text: str, **options: Any) -> Attention:
+    def attention(self, text: str, **options: Unpack[Options]) -> Attention:
         """Translate a text and look at every attention weight of the pass that would write that translation."""
         source_ids = self.tokenizer.encode(text, "source")
         if not source_ids:
             raise UsageError("there is nothing to look at: the text is empty")
         self._check_length(source_ids, "source")
-        search, settings = self.options(**options)
+        search, settings = self.search_options(**options)
         best = decode(self.model, [source_ids], search, settings)[0][0]
         ended = best.finish_reason == "end"
         with record(self.model) as seen:

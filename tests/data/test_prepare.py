@@ -19,7 +19,9 @@ from hypothesis import strategies as st
 from regard import config
 from regard.config import ParallelText, Recipe
 from regard.data import encoding
-from regard.data.cleaning import Report, Seen
+from regard.data import prepare as preparing
+from regard.data.cleaning import Cleaner, Report, Seen
+from regard.data.encoding import Chunk
 from regard.data.ids import PairIds, PairWriter, smallest_type
 from regard.data.prepare import Prepared, prepare
 from regard.errors import DataError
@@ -95,11 +97,12 @@ def test_each_rule_is_applied_and_counted(recipe: Recipe, tmp_path: Path) -> Non
         (middling, short), (short, middling), (short, short + " doso"),  # the last is short enough to be kept
         TRAIN[0], TRAIN[1], (f"  {TRAIN[2][0]} ", TRAIN[2][1].replace(" ", "  ")),
         (TRAIN[3][0], TRAIN[4][1]),  # half a duplicate is none
+        ("bara", "bara bara"), ("bara bara", "bara"),  # nor are the same pieces divided elsewhere
     ]  # fmt: skip
     write(tmp_path, "train", TRAIN + bad)
     write(tmp_path, "valid", [("", "x"), (long, long), *VALID, VALID[0], (middling, short)])
     prepared = prepare(recipe, show=False)
-    assert text(prepared, prepared.train) == [*TRAIN, bad[7], bad[11]]
+    assert text(prepared, prepared.train) == [*TRAIN, bad[7], *bad[11:]]
     assert text(prepared, prepared.valid) == [*VALID, VALID[0], (middling, short)]
     train, valid = prepared.report.train, prepared.report.valid
     assert train.skipped == {"empty": 3, "long": 2, "disproportionate": 2, "duplicate": 3}
@@ -108,8 +111,23 @@ def test_each_rule_is_applied_and_counted(recipe: Recipe, tmp_path: Path) -> Non
         assert counts.kept == len(ids) == counts.read - sum(counts.skipped.values())
         assert counts.pieces == ids.lengths.sum(axis=0).tolist()
     shown = "\n".join(prepared.report.lines())
-    for part in ("702 of 712 pairs kept", "more than 60 pieces", "more than 4 times"):
+    for part in ("704 of 714 pairs kept", "more than 60 pieces", "more than 4 times"):
         assert part in shown
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "broken"),
+    [
+        (1, 10, None), (1, 11, "disproportionate"), (11, 1, "disproportionate"),
+        (3, 12, None), (3, 13, "disproportionate"), (13, 3, "disproportionate"),
+        (20, 20, None), (20, 21, "long"), (21, 20, "long"), (0, 21, "empty"), (1, 21, "long"),
+    ],
+)  # fmt: skip
+def test_rules_begin_exactly_at_their_thresholds(source: int, target: int, broken: str | None) -> None:
+    chunk = Chunk(np.full(source + target, 300), np.array([[source, target]], dtype=np.int32), np.zeros(1, np.uint64))
+    cleaner = Cleaner(20, 4.0, training=True)
+    assert len(cleaner.clean(chunk).lengths) == (broken is None)
+    assert [rule for rule, count in cleaner.counts.skipped.items() if count] == ([broken] if broken else [])
 
 
 def test_bytes_are_counted(recipe: Recipe, tmp_path: Path) -> None:
@@ -125,6 +143,11 @@ def test_a_corpus_that_the_rules_empty_is_refused_with_counts(recipe: Recipe, tm
     ):
         prepare(recipe, show=False)
     assert list((tmp_path / "prepared").iterdir()) == []
+
+
+def test_a_recipe_without_validation_text_is_refused(recipe: Recipe) -> None:
+    with pytest.raises(DataError, match=r"data\.valid names 0 files"):
+        prepare(replace(recipe, data=replace(recipe.data, valid=())), show=False)
 
 
 def test_the_number_of_workers_changes_nothing(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +268,20 @@ def test_processes_that_prepare_at_once_do_not_harm_each_other(recipe: Recipe, t
         folders = pool.map(prepare_and_verify, [recipe] * 3, chunksize=1)
     assert len(set(folders)) == 1
     assert [each.name for each in (tmp_path / "prepared").iterdir()] == [Path(folders[0]).name]
+
+
+def test_the_quicker_of_two_processes_wins(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, quicker = preparing._build, []
+
+    def overtaken(*arguments: Any) -> None:
+        monkeypatch.setattr(preparing, "_build", begin)
+        quicker.append(built(prepare(recipe, show=False)))
+        begin(*arguments)
+
+    monkeypatch.setattr(preparing, "_build", overtaken)
+    slower = prepare(recipe, show=False)
+    assert quicker == [built(slower)]  # what the quicker one may have opened still stands
+    assert text(slower, slower.train) == TRAIN
 
 
 def prepare_and_verify(recipe: Recipe) -> str:
