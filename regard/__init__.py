@@ -14,8 +14,15 @@ __version__ = "0.1.0"
 
 def load(model: str | Path, device: str = "cpu") -> Translator:
     """A trained model by run folder, file or bundled name: `regard.load("demo").translate("Ich habe Hunger.")`."""
-    from regard.checkpoint import load_model  # late: importing regard must not cost importing torch
+    import torch  # late: importing regard must not cost importing torch
+
+    from regard.checkpoint import load_model
+    from regard.errors import UsageError
     from regard.tasks.translator import Translator
 
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # of a word that torch does not know, of a GPU that is not there
+        raise UsageError(f"cannot compute on the device {device!r}: {str(error).splitlines()[0]}") from None
     trained = load_model(model, device)
     return Translator(trained.model, trained.tokenizer, trained.recipe, trained.provenance)

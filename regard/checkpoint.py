@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard import config
+from regard import __version__, config
 from regard.data.tokenizer import Tokenizer
-from regard.errors import CheckpointError, did_you_mean
+from regard.errors import CheckpointError, ConfigError, DataError, did_you_mean
 from regard.models.build import Model, build
 
 FORMAT = 1
@@ -50,10 +51,11 @@ def save_model(
     half: bool = False,
 ) -> None:
     """Write a model file. `half` stores 16-bit weights: half the size, computed in 32 bits again when loaded."""
-    recipe = replace(recipe, data=replace(recipe.data, folder=""))  # where the data lay is nobody else's business
+    settings = without_paths(config.to_dict(recipe))
+    settings["data"]["folder"] = ""
     metadata = {
         "format": str(FORMAT),
-        "recipe": json.dumps(config.to_dict(recipe), ensure_ascii=False),
+        "recipe": json.dumps(settings, ensure_ascii=False),
         "tokenizer": json.dumps(tokenizer.to_dict()),
         "provenance": json.dumps(provenance, ensure_ascii=False),
     }
@@ -68,11 +70,18 @@ def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
         version = int(metadata["format"])
         if version > FORMAT:
             raise CheckpointError(f"{path} has format {version}; this regard reads up to {FORMAT}. Upgrade regard.")
-        recipe = config.parse(json.loads(metadata["recipe"]), where=str(path))
-        tokenizer = Tokenizer.from_dict(json.loads(metadata["tokenizer"]))
-        provenance = json.loads(metadata["provenance"])
-    except (KeyError, ValueError) as error:
-        raise CheckpointError(f"{path} is a safetensors file, but not a model of regard ({error!r})") from None
+        settings, pieces, provenance = (json.loads(metadata[key]) for key in ("recipe", "tokenizer", "provenance"))
+    except (KeyError, ValueError):
+        raise CheckpointError(
+            f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"
+        ) from None
+    try:
+        recipe, tokenizer = config.parse(settings), Tokenizer.from_dict(pieces)
+    except (ConfigError, DataError) as error:
+        writer = provenance.get("versions", {}).get("regard", "an unknown version")
+        raise CheckpointError(
+            f"{path} cannot be used: {error}\nIt was written by regard {writer}; this is {__version__}."
+        ) from None
     model = build(recipe.model, tokenizer.size("source"), tokenizer.size("target"))
     load_weights(model, weights, path)
     return Trained(model.to(device).eval(), tokenizer, recipe, provenance)
@@ -84,6 +93,15 @@ def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
     provenance = json.loads(metadata["provenance"])
     provenance["scores"] = {**provenance.get("scores", {}), **scores}
     write(path, weights, {**metadata, "provenance": json.dumps(provenance, ensure_ascii=False)})
+
+
+def without_paths(value: Any) -> Any:
+    """Absolute paths cut down to their last name: where data lay is nobody else's business."""
+    if isinstance(value, dict):
+        return {without_paths(key): without_paths(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [without_paths(each) for each in value]
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
 def load_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
@@ -121,10 +139,17 @@ def average(paths: Iterable[Path]) -> dict[str, Tensor]:
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> None:
+    """Tensors and metadata into a safetensors file, atomically."""
+    with replacing(path) as temporary:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary, dict(metadata))
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
     """Atomic: whoever reads `path`, also after a crash or on a full disk, finds the old file or the new one, whole."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary, dict(metadata))
+        yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)
@@ -133,6 +158,12 @@ def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete what a process that was killed while writing left behind."""
+    for leftover in folder.glob("*.[0-9]*.tmp"):
+        leftover.unlink()
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:

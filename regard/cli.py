@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -47,17 +48,22 @@ errors = Console(stderr=True)
 
 
 def main() -> None:
-    """The entry point: mistakes become one message and exit code 2, Ctrl-C 130, a closed pipe silence."""
+    """The entry point: mistakes become one message and exit code 2, Ctrl-C 130, a closed pipe 1 and silence."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # like the input, whatever the terminal claims
     try:
-        app()
-    except RegardError as error:
-        errors.print(f"regard: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # now rather than at exit, when nobody could catch a closed pipe
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # keeps Python from complaining at exit
-        sys.exit(0)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except (RegardError, OSError) as error:  # the system's own words name the file and what is wrong with it
+        errors.print(f"regard: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        sys.exit(2)
 
 
 @app.callback(invoke_without_command=True)
@@ -70,7 +76,9 @@ def about(version: Annotated[bool, typer.Option("--version", help="Print the ver
 def read_recipe(path: Path, overrides: list[str], data: Path | None) -> Recipe:
     from regard import config
 
-    return config.load(path, overrides, folder=data)
+    recipe = config.load(path, overrides, folder=data)
+    config.require_data(recipe)
+    return recipe
 
 
 @app.command(epilog="Example: `regard quickstart`")
@@ -206,12 +214,13 @@ def evaluate(
     translator, sets = with_test_sets(model, source, target, data)
     from regard.tasks.testing import evaluate
 
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
     results = {}
     for test_set in sets:
         scores, texts = evaluate(translator, test_set, paper=paper, beam=beam)
         results[test_set.name] = [vars(each) for each in scores]
         if output is not None:
-            output.mkdir(parents=True, exist_ok=True)
             (output / f"{test_set.name}.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
         if not as_json:
             print(f"{test_set.name} ({len(texts):,} sentences)")

@@ -25,13 +25,11 @@ GIGA = 2**30
 
 
 def rehearse(recipe: config.Recipe, console: Console) -> None:
-    """Report what training this recipe would need."""
+    """Report what training this recipe would need; files that are missing are said last, as an error."""
 
     def say(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True)
 
-    for line in missing_files(recipe.data):
-        say(line)
     training, pieces = recipe.training, recipe.tokenizer.pieces
     torch.manual_seed(training.seed)
     model = build(recipe.model, pieces, pieces)
@@ -58,14 +56,16 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
     say(
         f"{training.updates:,} updates of {training.batch_tokens:,} tokens would take about {hours:,.1f} hours here, alone"
     )
+    if missing := missing_files(recipe.data):
+        raise DataError("\n".join(missing))
     say("the recipe is sound; nothing was written")
 
 
 def missing_files(data: config.ParallelText) -> list[str]:
-    """What `train` would stop at, without downloading anything."""
-    wanted = {"train": data.train, "valid": data.valid, **{f"test.{name}": files for name, files in data.test.items()}}
-    lines = [f"data.{name} is not set" for name in ("train", "valid") if not wanted[name]]
-    for name, files in wanted.items():
+    """What `train` or `evaluate` would stop at, without downloading anything."""
+    tests = [(f"test.{name}", files) for name, files in data.test.items()]
+    lines = []
+    for name, files in [("train", data.train), ("valid", data.valid), *tests]:
         for file in files:
             if file in data.download:
                 continue

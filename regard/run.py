@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import platform
-from copy import deepcopy
+import sys
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
@@ -15,49 +17,65 @@ from rich.console import Console
 from torch import Tensor
 
 from regard import config
-from regard.checkpoint import MODEL, save_model
+from regard.checkpoint import MODEL, replacing, save_model, without_paths
 from regard.data.prepare import Prepared, prepare
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, UsageError
 from regard.models.build import Model, build
 from regard.tasks.translate import TranslationTask
-from regard.training.diary import Diary
+from regard.training.diary import Diary, require_tensorboard
 from regard.training.distributed import Workers, join
 from regard.training.loop import Loop, Outcome
 from regard.training.run_folder import Progress, RunFolder
 
-# Settings that may change when a run goes on: they do not touch what was computed so far.
+CONFIG = "config.toml"
+
+# Settings that may change when a run goes on: they do not touch what was computed so far. `accumulate` may as long as
+# an update keeps its number of parts (see `basis`): two processes can take over from one that accumulates two parts.
 MAY_CHANGE = {
-    "training": {"updates", "patience", "threads", "device", "tensorboard", "checkpoint_every", "compile", "sharding"},
+    "training": {
+        "updates", "patience", "threads", "device", "tensorboard", "checkpoint_every", "compile", "sharding",
+        "accumulate",
+    },
     "data": {"folder", "test", "download", "prepared"},
     "decoding": {field.name for field in fields(config.Decoding)},
-}
+}  # fmt: skip
 
 
 def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
     """Train a recipe in a folder, or go on where the folder stopped. Under torchrun, every process calls this."""
-    workers = join(recipe.training)
-    try:
-        say = console.print if workers.first else (lambda *_, **__: None)
-        check_same_run(folder, recipe)
-        prepared = prepare_once(recipe, workers, console)
+    settings = recipe.training
+    require_tensorboard(settings)
+    workers = join(settings)
+
+    def say(text: str) -> None:
         if workers.first:
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / "config.toml").write_text(config.to_toml(recipe), encoding="utf-8")
+            console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def publish(weights: dict[str, Tensor], progress: Progress) -> None:
+        save_model(folder / MODEL, weights, recipe, prepared.tokenizer, provenance(recipe, prepared, progress))
+
+    try:
+        check_same_run(folder, recipe)
+        make_folder(folder)
+        prepared = prepare_once(recipe, workers)
+        say("\n".join(prepared.report.lines()))
         model = initial_model(recipe, prepared).to(workers.device)
         parameters = sum(parameter.numel() for parameter in model.parameters())
-        say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {workers.device}", highlight=False)
-        task = TranslationTask(recipe, prepared, recipe.training.accumulate * workers.count, workers.device)
-
-        def publish(weights: dict[str, Tensor], progress: Progress) -> None:
-            save_model(folder / MODEL, weights, recipe, prepared.tokenizer, provenance(recipe, prepared, progress))
-
-        run_folder = RunFolder(folder, recipe.training, workers, publish)
-        if recipe.training.sharding == "full":
-            run_folder.blank = deepcopy(model)
-        loop = Loop(model, task, recipe.training, workers, run_folder)
-        if loop.progress.update:
-            say(f"going on after update {loop.progress.update:,} of {recipe.training.updates:,}", highlight=False)
-        with Diary(folder, recipe.training, loop.progress.update, console=console, active=workers.first) as diary:
+        say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {workers.device}")
+        parts = settings.accumulate * workers.count
+        task = TranslationTask(recipe, prepared, parts, workers.device)
+        run_folder = RunFolder(folder, settings, workers, basis(prepared, parts), publish)
+        loop = Loop(model, task, settings, workers, run_folder)
+        done, ended = loop.progress.update, loop.ended()
+        if ended:
+            say(f"nothing is left to do: this run ended at update {done:,}. With more updates or patience it goes on.")
+            return Outcome(ended, loop.progress, seconds=0.0)
+        if done:
+            say(f"going on after update {done:,} of {settings.updates:,}")
+        if workers.first:
+            with replacing(folder / CONFIG) as temporary:
+                temporary.write_text(config.to_toml(recipe), encoding="utf-8")
+        with Diary(folder, settings, loop.progress, console=console, active=workers.first) as diary:
             return loop.run(diary)
     finally:
         workers.close()
@@ -69,19 +87,34 @@ def initial_model(recipe: config.Recipe, prepared: Prepared) -> Model:
     return build(recipe.model, prepared.tokenizer.size("source"), prepared.tokenizer.size("target"))
 
 
-def prepare_once(recipe: config.Recipe, workers: Workers, console: Console) -> Prepared:
-    """The first process prepares and reports; the others open what it made."""
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the run folder {folder}: {error.strerror}; choose another with --run") from None
+
+
+def prepare_once(recipe: config.Recipe, workers: Workers) -> Prepared:
+    """The first process prepares; the others open what it made."""
     if workers.first:
-        prepared = prepare(recipe, show=True)
-        for line in prepared.report.lines():
-            console.print(line, highlight=False)
+        prepared = prepare(recipe, show=sys.stderr.isatty())
     workers.share(None)  # wait for the first
     return prepared if workers.first else prepare(recipe, show=False)
 
 
+def basis(prepared: Prepared, parts: int) -> dict[str, str]:
+    """What a position in the data rests on: the text, its pieces and how updates are cut."""
+    tokenizer = hashlib.sha256(json.dumps(prepared.tokenizer.to_dict()).encode()).hexdigest()
+    return {
+        "parts of an update (training.accumulate × processes)": str(parts),
+        "tokenizer": tokenizer[:12],
+        **{f"sha256 of {name}": checksum[:12] for name, checksum in prepared.checksums.items()},
+    }
+
+
 def check_same_run(folder: Path, recipe: config.Recipe) -> None:
     """A folder goes on only with the recipe that began it."""
-    path = folder / "config.toml"
+    path = folder / CONFIG
     if not path.is_file() or not (folder / "checkpoints" / "last.safetensors").is_file():
         return
     before, now = config.to_dict(config.load(path)), config.to_dict(recipe)
@@ -101,17 +134,21 @@ def check_same_run(folder: Path, recipe: config.Recipe) -> None:
 
 def provenance(recipe: config.Recipe, prepared: Prepared, progress: Progress) -> dict[str, Any]:
     """Where a model comes from: stored in its file."""
-    lengths = prepared.train.lengths
+    lengths, metric, best = prepared.train.lengths, recipe.training.metric, progress.best
     return {
         "versions": {name: version(name) for name in ("regard", "torch", "sentencepiece", "numpy")},
         "python": platform.python_version(),
         "seed": recipe.training.seed,
         "updates": progress.update,
         "averaged": [update for update, _ in progress.snapshots],
-        "best": {"metric": recipe.training.metric, "value": progress.best, "update": progress.best_update},
+        "best": {
+            "metric": metric,
+            "value": -best if best and metric == "loss" else best,
+            "update": progress.best_update,
+        },
         "training_pairs": len(prepared.train),
         # All but one in a thousand sources are at most this long: what the model can be trusted with.
         "source_pieces": int(np.quantile(lengths[:, 0], 0.999)),
-        "data": {Path(name).name: checksum for name, checksum in prepared.checksums.items()},
+        "data": without_paths(prepared.checksums),
         "scores": {},
     }

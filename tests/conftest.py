@@ -1,15 +1,18 @@
-"""What several stages test with: a tokenizer learned from made-up words and a small untrained translator."""
+"""What several stages test with: a tokenizer of made-up words, and a small translator that knows a few sentences."""
 
 from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 import torch
 
 from regard import config
-from regard.data.tokenizer import BYTES, END, Tokenizer, train_tokenizer
+from regard.data.batching import pad
+from regard.data.tokenizer import PAD, Tokenizer, train_tokenizer
 from regard.models.build import build
+from regard.tasks.translate import translation_loss
 from regard.tasks.translator import Translator
 
 SYLLABLES = [consonant + vowel for consonant in "bdkmnt" for vowel in "aeiou"]
@@ -24,13 +27,13 @@ def made_up_sentences(seed: int, count: int = 300) -> list[str]:
 
 @pytest.fixture(scope="session")
 def tiny_recipe() -> config.Recipe:
-    """Small enough to translate in milliseconds; nothing in it is trained."""
+    """Small enough to learn in seconds and to translate in milliseconds."""
     return config.Recipe(
         name="tiny",
         data=config.ParallelText(max_pieces=40),
         tokenizer=config.Tokenizer(pieces=400),
         model=config.Transformer(
-            width=32, feed_forward=64, heads=4, encoder_layers=2, decoder_layers=2, max_positions=64, tied=False
+            width=32, feed_forward=64, heads=4, encoder_layers=2, decoder_layers=2, dropout=0.0, max_positions=64
         ),
         decoding=config.Decoding(max_ratio=1.0, max_extra=5),
     )
@@ -43,11 +46,18 @@ def tiny_tokenizer(tiny_recipe: config.Recipe) -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def tiny_translator(tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> Translator:
-    """Speaks nonsense, but always the same nonsense, and another for each sentence."""
+    """Has seen sixteen sentences often, so that its outputs differ from source to source and come to an end."""
+    sources = [np.array(ids) for ids in tiny_tokenizer.encode_all(made_up_sentences(1, 16), "source")]
+    targets = [np.array(ids) for ids in tiny_tokenizer.encode_all(made_up_sentences(2, 16), "target")]
+    source, read, wanted = map(
+        torch.from_numpy, (pad(sources, end=True), pad(targets, start=True), pad(targets, end=True))
+    )
     torch.manual_seed(1)
     model = build(tiny_recipe.model, tiny_tokenizer.size("source"), tiny_tokenizer.size("target"))
-    with torch.no_grad():  # whole pieces rather than bytes, and some sentences that end by themselves
-        model.output.weight *= 2
-        model.output.weight[list(BYTES)] = 0
-        model.output.weight[END] *= 2
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-3, betas=(0.9, 0.98))
+    for _ in range(60):
+        loss = translation_loss(model, source, read, wanted, smoothing=0.1).smoothed
+        optimizer.zero_grad()
+        (loss / (wanted != PAD).sum()).backward()
+        optimizer.step()
     return Translator(model, tiny_tokenizer, tiny_recipe)

@@ -32,7 +32,7 @@ from regard.config import (
 from regard.errors import ConfigError
 
 ROOT = Path(__file__).parent.parent
-RECIPES = sorted((ROOT / "recipes").rglob("*.toml"))
+RECIPES = [*sorted((ROOT / "recipes").rglob("*.toml")), ROOT / "regard" / "bundled" / "quickstart.toml"]
 SECTIONS = {**TASKS["translate"], "model": ARCHITECTURES["translate"]["transformer"]}
 SETTINGS_INTRO = (
     "Every setting of a recipe, made from the sentences in `regard/config.py`: "
@@ -504,7 +504,8 @@ def test_every_recipe_loads_and_opens_with_what_it_is(path: Path) -> None:
     assert recipe.data.test
     opening = path.read_text(encoding="utf-8").partition("\n[")[0]
     assert all(line.startswith("#") for line in opening.strip().splitlines())
-    for part in (f"{path.parent.name}/{path.name}", "Expected score", "Data:", "Licence:"):
+    command = "regard quickstart" if path.stem == "quickstart" else f"regard train {path.relative_to(ROOT)}"
+    for part in (command, "Expected score", "Data:", "Licence:"):
         assert part in opening
     for name, entry in recipe.data.download.items():
         address, checksum = entry.split(" ")

@@ -26,7 +26,8 @@ class Observed(nn.Module):
             return
         if not self.noted or not self.noted[-1].keys().isdisjoint(tensors):
             self.noted.append({})
-        self.noted[-1].update({name: tensor.detach() for name, tensor in tensors.items()})
+        # A copy: the search writes on the logits that a step gives it.
+        self.noted[-1].update({name: tensor.detach().clone() for name, tensor in tensors.items()})
 
 
 class Record(Mapping[str, Mapping[str, Tensor]]):

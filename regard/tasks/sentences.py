@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
-# From the best place to cut to the worst; each keeps its mark with the part before it.
-SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’»)\]]*\s+|(?<=[。！？｡؟।])\s*")
-CLAUSE_END = re.compile(r"(?<=[,;:])\s+|(?<=[、，；：،؛])\s*|\s+(?=[—–-]\s)")
+# From the best place to cut to the worst; a cut is made at the end of what matches.
+SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*\s+|[。！？｡؟।]+[\"'”’»」』》）)\]]*\s*")
+CLAUSE_END = re.compile(r"[,;:]\s+|[、，；：،؛]+\s*|\s+(?=[—–-]\s)")
 SPACE = re.compile(r"\s+")
 
 
 def split_text(text: str, longest: int, measure: Callable[[str], int]) -> list[str]:
-    """Parts of at most `longest` pieces as `measure` counts them; no part at all for an empty text.
+    """Parts of at most `longest` pieces as `measure` counts them; no part at all for a text of no pieces.
 
     A text that fits stays whole. Otherwise it is cut into sentences; only a sentence that is still too long is cut
     further, at clauses, then at spaces, then in halves. Nothing is lost but the white space at the cuts.
     """
     text = text.strip()
-    if not text:
-        return []
-    if measure(text) <= longest:
-        return [text]
+    pieces = measure(text)
+    if pieces <= longest:
+        return [text] if pieces else []
     sentences = _cut(text, SENTENCE_END)
     if len(sentences) > 1:
         return [part for sentence in sentences for part in split_text(sentence, longest, measure)]
     for mark in (CLAUSE_END, SPACE):
-        pieces = _cut(text, mark)
-        if len(pieces) > 1:
-            return [part for group in _gather(pieces, longest, measure) for part in split_text(group, longest, measure)]
+        cut = _cut(text, mark)
+        if len(cut) > 1:
+            return [part for group in _gather(cut, longest, measure) for part in split_text(group, longest, measure)]
     if len(text) == 1:  # a single character of several bytes cannot be cut
         return [text]
     half = len(text) // 2
@@ -36,23 +36,17 @@ def split_text(text: str, longest: int, measure: Callable[[str], int]) -> list[s
 
 
 def _cut(text: str, mark: re.Pattern[str]) -> list[str]:
-    """Cut behind each mark; white space goes, anything else the mark matched (a closing quote) stays."""
-    parts, begin = [], 0
-    for found in mark.finditer(text):
-        closing = found.group().rstrip()
-        parts.append(text[begin : found.start()] + closing)
-        begin = found.end()
-    parts.append(text[begin:])
-    return [part for part in (each.strip() for each in parts) if part]
+    """Cut behind each mark; together the parts are the text."""
+    cuts = [0, *(found.end() for found in mark.finditer(text)), len(text)]
+    return [text[begin:end] for begin, end in pairwise(cuts) if begin < end]
 
 
-def _gather(pieces: list[str], longest: int, measure: Callable[[str], int]) -> list[str]:
+def _gather(parts: list[str], longest: int, measure: Callable[[str], int]) -> list[str]:
     """Join neighbours while they fit, so that a long sentence becomes few parts."""
     groups: list[str] = []
-    for piece in pieces:
-        joined = f"{groups[-1]} {piece}" if groups else piece
-        if groups and measure(joined) <= longest:
-            groups[-1] = joined
+    for part in parts:
+        if groups and measure(groups[-1] + part) <= longest:
+            groups[-1] += part
         else:
-            groups.append(piece)
+            groups.append(part)
     return groups

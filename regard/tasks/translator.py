@@ -192,7 +192,7 @@ class Translator:
 
     def _read(self, hypothesis: Hypothesis) -> Translation:
         return Translation(
-            text=self.tokenizer.decode(hypothesis.tokens),
+            text=" ".join(self.tokenizer.decode(hypothesis.tokens).splitlines()),  # bytes can spell a line end
             score=hypothesis.score,
             tokens=self.tokenizer.pieces(hypothesis.tokens, "target"),
             token_log_probabilities=list(hypothesis.token_log_probabilities),

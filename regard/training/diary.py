@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 
+from regard.checkpoint import replacing
 from regard.config import Training
-from regard.errors import UsageError
+from regard.errors import TrainingError, UsageError
+from regard.training.run_folder import Progress
 
 LOG_EVERY = 50  # updates between two lines of metrics.jsonl
 
 
 class Diary:
-    """Written by the first process; in the others every method does nothing."""
+    """Written by the first process; the others write nothing."""
 
-    def __init__(self, folder: Path, settings: Training, update: int, *, console: Console, active: bool = True) -> None:
-        self.active, self.settings, self.console = active, settings, console
+    def __init__(
+        self, folder: Path, settings: Training, progress: Progress, *, console: Console, active: bool = True
+    ) -> None:
+        self.progress, self.active, self.settings, self.console = progress, active, settings, console
         self.path = folder / "metrics.jsonl"
-        self.loss_sum, self.tokens, self.seconds = 0.0, 0, 0.0
+        self.tokens, self.seconds = 0, 0.0
         self.clock = time.perf_counter()
         self.writer: Any = None
-        self.bar = Progress(
+        self.bar = Bar(
             TextColumn("[bold]training"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -36,13 +43,15 @@ class Diary:
             TextColumn("left"),
             TimeRemainingColumn(),
             console=console,
-            disable=not active,
+            disable=not (active and console.is_terminal),
         )
-        self.line = self.bar.add_task("training", total=settings.updates, completed=update, facts="")
+        self.line = self.bar.add_task("training", total=settings.updates, completed=progress.update, facts="")
         if active:
-            self._forget_after(update)
+            self._forget_after(progress.update)
             if settings.tensorboard:
-                self.writer = _tensorboard(folder, update)
+                from torch.utils.tensorboard import SummaryWriter
+
+                self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=progress.update + 1)
 
     def __enter__(self) -> Diary:
         self.bar.start()
@@ -54,29 +63,27 @@ class Diary:
         if self.writer is not None:
             self.writer.close()
 
-    def update(self, update: int, loss: float, norm: float, rate: float, tokens: int) -> None:
-        if not self.active:
-            return
-        now = time.perf_counter()
-        self.loss_sum += loss * tokens
+    def update(self, loss: float, tokens: int, norm: float, rate: float) -> None:
+        """After each update: its loss, summed over its tokens. The mean of every 50 becomes a line."""
+        progress = self.progress
+        progress.loss_sum += loss
+        progress.tokens += tokens
         self.tokens += tokens
-        self.seconds += now - self.clock
-        self.clock = now
-        speed, mean = self.tokens / max(self.seconds, 1e-9), self.loss_sum / max(self.tokens, 1)
-        self.bar.update(self.line, completed=update, facts=f"loss {mean:.3f}  {speed:,.0f} tokens/s")
-        if update % LOG_EVERY == 0 or update == self.settings.updates:
+        self.seconds += time.perf_counter() - self.clock
+        self.clock = time.perf_counter()
+        mean, speed = progress.loss_sum / progress.tokens, self.tokens / max(self.seconds, 1e-9)
+        self.bar.update(self.line, completed=progress.update, facts=f"loss {mean:.3f}  {speed:,.0f} tokens/s")
+        if progress.update % LOG_EVERY == 0 or progress.update == self.settings.updates:
             facts = {"loss": mean, "gradient_norm": norm, "learning_rate": rate, "tokens_per_second": speed}
-            self._write(update, facts, "train")
+            self._write(facts, "train")
             if not self.console.is_terminal:  # a log file gets lines instead of a bar
-                self.console.print(f"update {update:>7,}  loss {mean:.3f}  {speed:,.0f} tokens/s", highlight=False)
-            self.loss_sum, self.tokens, self.seconds = 0.0, 0, 0.0
+                self._say(f"loss {mean:.3f}  {speed:,.0f} tokens/s")
+            progress.loss_sum, progress.tokens = 0.0, 0
+            self.tokens, self.seconds = 0, 0.0
 
-    def validation(self, update: int, metrics: dict[str, float]) -> None:
-        if not self.active:
-            return
-        self._write(update, metrics, "valid")
-        shown = "  ".join(f"{name} {value:.3f}" for name, value in metrics.items())
-        self.console.print(f"update {update:>7,}  validation  {shown}", highlight=False)
+    def validation(self, metrics: dict[str, float]) -> None:
+        self._write(metrics, "valid")
+        self._say("validation  " + "  ".join(f"{name} {value:.3f}" for name, value in metrics.items()))
 
     @contextmanager
     def pause(self) -> Iterator[None]:
@@ -84,30 +91,41 @@ class Diary:
         yield
         self.clock = time.perf_counter()
 
-    def _write(self, update: int, facts: dict[str, float], kind: str) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"update": update, "kind": kind, **facts}) + "\n")
+    def _say(self, text: str) -> None:
+        if self.active:
+            self.console.print(f"update {self.progress.update:>7,}  {text}", highlight=False, soft_wrap=True)
+
+    def _write(self, facts: dict[str, float], kind: str) -> None:
+        if not self.active:
+            return
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"update": self.progress.update, "kind": kind, **facts}) + "\n")
+        except OSError as error:
+            raise TrainingError(f"cannot write {self.path}: {error.strerror}. The same command goes on.") from None
         if self.writer is not None:
             for name, value in facts.items():
-                self.writer.add_scalar(f"{kind}/{name}", value, update)
+                self.writer.add_scalar(f"{kind}/{name}", value, self.progress.update)
 
     def _forget_after(self, update: int) -> None:
         """Drop lines that a killed run wrote after its last checkpoint: they will be written again."""
         if not self.path.is_file():
             return
-        kept = []
-        for line in self.path.read_text(encoding="utf-8").splitlines():
-            try:
-                if json.loads(line)["update"] <= update:
-                    kept.append(line + "\n")
-            except (ValueError, KeyError):  # a line cut short by the kill
-                continue
-        self.path.write_text("".join(kept), encoding="utf-8")
+        lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
+        kept = [line for line in lines if _update_of(line) <= update]
+        if kept != lines:
+            with replacing(self.path) as temporary:
+                temporary.write_text("".join(kept), encoding="utf-8")
 
 
-def _tensorboard(folder: Path, update: int) -> Any:
+def _update_of(line: str) -> float:
     try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise UsageError("training.tensorboard = true needs TensorBoard: pip install 'regard[tensorboard]'") from None
-    return SummaryWriter(str(folder / "tensorboard"), purge_step=update + 1)
+        return float(json.loads(line)["update"])
+    except ValueError:  # cut short by a kill, hence after the last checkpoint
+        return math.inf
+
+
+def require_tensorboard(settings: Training) -> None:
+    """Say what is missing before an hour is spent."""
+    if settings.tensorboard and find_spec("tensorboard") is None:
+        raise UsageError("training.tensorboard = true needs TensorBoard: pip install 'regard[tensorboard]'")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import time
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.config import Training
-from regard.errors import TrainingError
+from regard.errors import CheckpointError, TrainingError
 from regard.training.diary import Diary
-from regard.training.distributed import Workers, spread, without_exchange
+from regard.training.distributed import Workers, gather, spread, without_exchange
 from regard.training.loss import Loss
 from regard.training.optimizer import build_optimizer, learning_rate
 from regard.training.run_folder import Progress, RunFolder
@@ -54,35 +55,42 @@ class Loop:
     def __init__(self, model: nn.Module, task: Task, settings: Training, workers: Workers, folder: RunFolder) -> None:
         self.model, self.task, self.settings = model, task, settings
         self.workers, self.folder = workers, folder
+        self.plain = deepcopy(model) if settings.sharding == "full" and workers.count > 1 else model
         objective = Objective(model, task, workers.device.type == "cuda" and settings.precision == "auto")
         layers = [layer for group in model.children() if isinstance(group, nn.ModuleList) for layer in group]
         self.objective = spread(objective, layers, workers, settings.sharding)
         if settings.compile:
-            self.objective = torch.compile(self.objective)  # type: ignore[assignment]
+            self.objective.compile()
         self.optimizer = build_optimizer(model, settings)
         self.progress = folder.restore(model, self.optimizer)
+        if workers.share(self.progress.update) != self.progress.update:
+            raise CheckpointError(
+                f"process {workers.rank} finds another {folder.last} than the first; they must share it"
+            )
 
     def run(self, diary: Diary) -> Outcome:
         began = time.perf_counter()
-        progress, settings = self.progress, self.settings
-        reason = "patience" if self.out_of_patience() else "done"
+        settings = self.settings
         with StopRequest() as stop:
-            while progress.update < settings.updates and not self.out_of_patience():
-                loss, norm, tokens, stopping = self.update(stop.asked)
-                last = progress.update == settings.updates
-                diary.update(progress.update, loss, norm, learning_rate(settings, progress.update), tokens)
-                if last or progress.update % settings.validate_every == 0:
-                    diary.validation(progress.update, self.validate(diary))
-                elif stopping or (settings.checkpoint_every and progress.update % settings.checkpoint_every == 0):
-                    self.folder.save(self.model, self.optimizer, progress)
-                reason = "patience" if self.out_of_patience() else "done"
-                if stopping and not last and reason == "done":
-                    reason = "interrupted"
+            while self.ended() is None:
+                stopping = self.update(diary, stop.asked)
+                update = self.progress.update
+                if update == settings.updates or update % settings.validate_every == 0:
+                    self.validate(diary)
+                elif stopping or (settings.checkpoint_every and update % settings.checkpoint_every == 0):
+                    self.folder.save(self.model, self.optimizer, self.progress)
+                if stopping:
                     break
-        return Outcome(reason, progress, time.perf_counter() - began)
+        return Outcome(self.ended() or "interrupted", self.progress, time.perf_counter() - began)
 
-    def update(self, stop: bool) -> tuple[float, float, int, bool]:
-        """One step of the optimizer → loss per token, gradient norm, tokens, and whether any process wants to stop."""
+    def ended(self) -> str | None:
+        """Why there is nothing more to do, once that is so."""
+        if self.settings.patience and self.progress.since_best >= self.settings.patience:
+            return "patience"
+        return "done" if self.progress.update >= self.settings.updates else None
+
+    def update(self, diary: Diary, stop: bool) -> bool:
+        """One step of the optimizer → whether any process wants to stop."""
         settings, workers, progress = self.settings, self.workers, self.progress
         parts, position = self.task.take(progress.position, settings.accumulate * workers.count)
         tokens = sum(part.tokens for part in parts)
@@ -97,34 +105,36 @@ class Loop:
                 (loss.smoothed * (workers.count / tokens)).backward()  # type: ignore[no-untyped-call]
             totals[0] += loss.plain.item()
         totals[1] = float(stop)
-        workers.sum(totals)
-        mean_loss = totals[0].item() / tokens
+        loss_sum, wishes = workers.sum(totals).tolist()
         norm = self.clip()
-        if not (math.isfinite(mean_loss) and math.isfinite(norm)):
+        if not (math.isfinite(loss_sum) and math.isfinite(norm)):
+            saved = self.folder.saved
             raise TrainingError(
-                f"update {update}: the loss is {mean_loss} and the gradient's length {norm}. Nothing was overwritten; "
-                f"the last checkpoint is of update {self.folder.saved}. "
+                f"update {update}: the loss is {loss_sum / tokens} and the gradient's length {norm}. Nothing was "
+                f"overwritten; {f'the last checkpoint is of update {saved}' if saved else 'there is no checkpoint yet'}. "
                 "Lower training.learning_rate, lengthen training.warmup or set training.clip = 1.0."
             )
+        rate = learning_rate(settings, update)
         for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate(settings, update)
+            group["lr"] = rate
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         progress.update, progress.position = update, position
-        return mean_loss, norm, tokens, totals[1].item() > 0
+        diary.update(loss_sum, tokens, norm, rate)
+        return bool(wishes)
 
     def clip(self) -> float:
         limit = self.settings.clip or math.inf
         norm: Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
         return float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
 
-    def validate(self, diary: Diary) -> dict[str, float]:
+    def validate(self, diary: Diary) -> None:
         """Measure, remember whether it is the best, and write a checkpoint with a snapshot of the weights."""
-        plain = self.folder.plain_model(self.model)  # every process helps to gather it
+        gather(self.model, self.plain)
         metrics: dict[str, float] = {}
         if self.workers.first:
             with diary.pause(), torch.inference_mode():
-                metrics = self.task.validate(plain.eval())
+                metrics = self.task.validate(self.plain.eval())
         metrics = self.workers.share(metrics)
         progress, sign = self.progress, -1.0 if self.settings.metric == "loss" else 1.0
         value = sign * metrics[self.settings.metric]
@@ -133,11 +143,8 @@ class Loop:
         else:
             progress.since_best += 1
         progress.snapshots.append((progress.update, value))
+        diary.validation(metrics)  # before the checkpoint: a line of metrics.jsonl is written again, but never missed
         self.folder.save(self.model, self.optimizer, progress, snapshot=True)
-        return metrics
-
-    def out_of_patience(self) -> bool:
-        return bool(self.settings.patience) and self.progress.since_best >= self.settings.patience
 
 
 def seed_of(*numbers: int) -> int:

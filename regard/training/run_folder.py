@@ -7,15 +7,14 @@ on from a state that existed.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from copy import deepcopy
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
-from regard.checkpoint import average, load_weights, read, unique_weights, write
+from regard.checkpoint import average, read, remove_leftovers, unique_weights, write
 from regard.config import Training
 from regard.errors import CheckpointError
 from regard.training.distributed import Workers, fill, whole
@@ -36,25 +35,34 @@ class Progress:
     """Validations since the best one."""
     snapshots: list[tuple[int, float]] = field(default_factory=list)
     """Update and metric (higher is better) of every snapshot kept on disk."""
+    loss_sum: float = 0.0
+    """Of the updates since the last line of metrics.jsonl …"""
+    tokens: int = 0
+    """… and their tokens."""
 
 
 class RunFolder:
-    """Saves and restores a run. `publish(weights, progress)` is called with the averaged model after each snapshot."""
+    """Saves and restores a run.
+
+    `basis` is what a position in the data means nothing without, such as checksums of the text: a run goes on only on
+    the same. `publish(weights, progress)` is called with the averaged model at each snapshot.
+    """
 
     def __init__(
         self,
         path: Path,
         settings: Training,
         workers: Workers,
+        basis: Mapping[str, str] = {},
         publish: Callable[[dict[str, Tensor], Progress], None] = lambda weights, progress: None,
     ) -> None:
         self.path = path / "checkpoints"
-        self.settings, self.workers, self.publish = settings, workers, publish
+        self.settings, self.workers, self.basis, self.publish = settings, workers, dict(basis), publish
         self.saved = 0
         if workers.first:
             self.path.mkdir(parents=True, exist_ok=True)
-            for leftover in self.path.glob("*.tmp"):  # of a run that was killed while writing
-                leftover.unlink()
+            remove_leftovers(path)
+            remove_leftovers(self.path)
 
     @property
     def last(self) -> Path:
@@ -66,39 +74,42 @@ class RunFolder:
     def save(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, snapshot: bool = False
     ) -> None:
-        """Write a checkpoint. Snapshots that no average needs any more go only after `last` no longer names them."""
+        """Write a checkpoint, `last` after all that it tells of: a run killed in between does it again, the same.
+
+        Snapshots that no average needs any more go when `last` no longer names them.
+        """
         if snapshot:
             progress.snapshots = chosen(progress.snapshots, self.settings)
         weights = {name: whole(tensor) for name, tensor in unique_weights(model).items()}  # every process helps
         state = optimizer_state(model, optimizer)
+        self.saved = progress.update
         if not self.workers.first:
             return
-        kept = {self.snapshot(update) for update, _ in progress.snapshots}
-        if snapshot and self.snapshot(progress.update) in kept:
-            write(self.snapshot(progress.update), weights, {"update": str(progress.update)})
+        kept = [self.snapshot(update) for update, _ in progress.snapshots]
+        if snapshot:
+            if self.snapshot(progress.update) in kept:
+                write(self.snapshot(progress.update), weights, {"update": str(progress.update)})
+            self.publish(average(kept), progress)
         tensors = {f"model.{name}": tensor for name, tensor in weights.items()}
         tensors |= {f"optimizer.{name}": tensor for name, tensor in state.items()}
-        write(self.last, tensors, {"progress": json.dumps(asdict(progress))})
-        self.saved = progress.update
-        for old in set(self.path.glob("weights-*.safetensors")) - kept:
+        write(self.last, tensors, {"progress": json.dumps(asdict(progress)), "basis": json.dumps(self.basis)})
+        self.forget_all_but(kept)
+
+    def forget_all_but(self, kept: list[Path]) -> None:
+        for old in set(self.path.glob("weights-*.safetensors")) - set(kept):
             old.unlink()
-        if snapshot:
-            self.publish(average(sorted(kept)), progress)
 
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
         """Fill model and optimizer from `last`, if there is one."""
         if not self.last.is_file():
             return Progress()
         tensors, metadata = read(self.last)
-        saved = json.loads(metadata["progress"])
-        progress = Progress(**saved)
-        progress.position = (saved["position"][0], saved["position"][1])
-        progress.snapshots = [(update, value) for update, value in saved["snapshots"]]
+        progress = self.read_progress(metadata)
         for name, tensor in unique_weights(model).items():
             if f"model.{name}" not in tensors or tensors[f"model.{name}"].shape != tensor.shape:
                 raise CheckpointError(f"{self.last} is of another model ({name} differs); choose another --run folder")
             fill(tensor, tensors[f"model.{name}"])
-            if progress.update:
+            if f"optimizer.{MOMENTS[0]}.{name}" in tensors:
                 moments = {moment: torch.zeros_like(tensor) for moment in MOMENTS}
                 for moment in MOMENTS:
                     fill(moments[moment], tensors[f"optimizer.{moment}.{name}"])
@@ -107,17 +118,29 @@ class RunFolder:
         self.saved = progress.update
         return progress
 
-    def plain_model(self, model: nn.Module) -> nn.Module:
-        """The model as one process holds it, for validation: itself, or a gathered copy when it is sharded."""
-        if self.settings.sharding == "none" or self.workers.count == 1:
-            return model
-        weights = {name: whole(tensor) for name, tensor in unique_weights(model).items()}
-        copy = deepcopy(self.blank)
-        load_weights(copy, weights, self.last)
-        return copy.to(self.workers.device)
-
-    blank: nn.Module = nn.Identity()
-    """An untouched copy of the model, kept when the trained one is sharded."""
+    def read_progress(self, metadata: Mapping[str, str]) -> Progress:
+        """What `last` tells, if it is of this run: of this version, on this data, with its snapshots at hand."""
+        try:
+            saved, basis = json.loads(metadata["progress"]), json.loads(metadata.get("basis", "{}"))
+            saved["position"] = tuple(saved["position"])
+            saved["snapshots"] = [(update, value) for update, value in saved["snapshots"]]
+            progress = Progress(**saved)
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(
+                f"{self.last} was not written by this version of regard ({error!r}); choose another --run folder"
+            ) from None
+        changed = [f"{name}: {basis[name]} → {now}" for name, now in self.basis.items() if basis.get(name, now) != now]
+        if changed:
+            raise CheckpointError(
+                f"{self.path.parent} was begun on other data ({'; '.join(changed)}). "
+                "Choose another folder with --run, delete this one, or set it back."
+            )
+        kept = [self.snapshot(update) for update, _ in progress.snapshots]
+        if missing := [str(path) for path in kept if not path.is_file()]:
+            raise CheckpointError(f"{', '.join(missing)} is gone, which the average needs; choose another --run folder")
+        if self.workers.first:
+            self.forget_all_but(kept)
+        return progress
 
 
 def optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

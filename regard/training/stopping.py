@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from types import FrameType
 from typing import Any
 
+SAME = 1.0  # seconds: torchrun passes on to its processes what the terminal has sent to them already
+
 
 class StopRequest:
-    """Inside `with`, the first SIGINT or SIGTERM only sets `asked`; the next one acts as usual."""
+    """Inside `with`, the first SIGINT or SIGTERM only sets `asked`; one that comes later acts as usual."""
 
     def __init__(self) -> None:
         self.asked = False
+        self._when = 0.0
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> StopRequest:
@@ -27,5 +31,8 @@ class StopRequest:
         self._before = {}
 
     def _ask(self, number: int, frame: FrameType | None) -> None:
-        self.asked = True
-        self.__exit__()
+        if not self.asked:
+            self.asked, self._when = True, time.monotonic()
+        elif time.monotonic() - self._when > SAME:
+            self.__exit__()
+            signal.raise_signal(number)

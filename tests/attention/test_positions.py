@@ -1,0 +1,46 @@
+"""Positions: the paper's section 3.5 to the letter, or learned."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from regard.attention.positions import POSITIONS, LearnedPositions, SinusoidalPositions, sinusoidal_table
+
+
+@pytest.mark.parametrize("width", [2, 6, 64])
+def test_sine_and_cosine_are_interleaved_as_in_the_paper(width: int) -> None:
+    table = sinusoidal_table(200, width)
+    assert table.shape == (200, width)
+    for position in (0, 1, 2, 77, 199):
+        for i in range(width // 2):
+            angle = position / 10_000 ** (2 * i / width)
+            assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+            assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+def test_a_shift_is_a_rotation() -> None:
+    """The paper's reason for the choice: for any offset, later positions are one linear map of earlier ones."""
+    table = sinusoidal_table(100, 16).double()
+    before, after = table[:50], table[7:57]
+    solution = torch.linalg.lstsq(before, after).solution
+    torch.testing.assert_close(before @ solution, after, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("kind", POSITIONS)
+def test_starting_later_gives_the_same_rows(kind: str) -> None:
+    positions = POSITIONS[kind](20, 8)
+    assert torch.equal(positions(5, start=7), positions(20)[7:12])
+    assert len({tuple(row.tolist()) for row in positions(20)}) == 20
+
+
+def test_only_learned_positions_learn_and_are_stored() -> None:
+    fixed, learned = SinusoidalPositions(20, 8), LearnedPositions(20, 8)
+    assert not list(fixed.parameters())
+    assert not fixed.state_dict()
+    assert set(learned.state_dict()) == {"table"}
+    learned(3, start=2).sum().backward()
+    assert learned.table.grad is not None
+    assert learned.table.grad.sum(1).tolist() == [0.0, 0.0, 8.0, 8.0, 8.0, *[0.0] * 15]

@@ -1,0 +1,95 @@
+"""What holds for every Transformer, trained or not."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.attention.record import record
+from regard.tasks.translate import translation_loss
+from tests.models.small import VOCABULARY, assert_same, ragged, small_model
+
+KINDS = pytest.mark.parametrize(
+    "changes", [{}, {"norm": "pre"}, {"positions": "learned"}, {"tied": False, "heads": 1}], ids=str
+)
+LENGTHS = [7, 3, 1, 5]
+SOURCE, TARGET = ragged(LENGTHS, seed=1), ragged([6, 6, 6, 6], seed=2)
+
+
+@KINDS
+def test_the_future_cannot_change_the_past(changes: dict[str, object]) -> None:
+    model = small_model(**changes)
+    before = model(SOURCE, TARGET)
+    for cut in range(1, TARGET.size(1)):
+        other = TARGET.clone()
+        other[:, cut:] = ragged([6 - cut] * 4, seed=cut + 10)
+        after = model(SOURCE, other)
+        assert_same(after[:, :cut], before[:, :cut])
+        assert (after[:, cut] - before[:, cut]).abs().amax() > 1e-3
+        assert_same(model(SOURCE, TARGET[:, :cut]), before[:, :cut])
+
+
+@KINDS
+def test_padding_of_the_source_changes_nothing(changes: dict[str, object]) -> None:
+    model = small_model(**changes)
+    together = model(SOURCE, TARGET)
+    assert_same(model(ragged(LENGTHS, seed=1, width=19), TARGET), together)
+    for row, length in enumerate(LENGTHS):
+        alone = model(SOURCE[row : row + 1, :length], TARGET[row : row + 1])
+        assert_same(alone[0], together[row])
+
+
+@KINDS
+def test_padding_of_the_target_changes_no_state_and_no_loss(changes: dict[str, object]) -> None:
+    model, lengths = small_model(**changes), [4, 6, 1, 2]
+    read, wanted = ragged(lengths, seed=3), ragged(lengths, seed=4)
+    wide_read, wide_wanted = ragged(lengths, seed=3, width=11), ragged(lengths, seed=4, width=11)
+    for row, length in enumerate(lengths):
+        alone = model(SOURCE[row : row + 1], read[row : row + 1, :length])
+        assert_same(alone[0], model(SOURCE, wide_read)[row, :length])
+    losses = [translation_loss(model, SOURCE, *pair, 0.1) for pair in ((read, wanted), (wide_read, wide_wanted))]
+    assert_same(losses[0].smoothed, losses[1].smoothed)
+    parts = [
+        translation_loss(model, SOURCE[row, None], read[row, None], wanted[row, None], 0.1).smoothed for row in range(4)
+    ]
+    assert_same(torch.stack(parts).sum(), losses[0].smoothed)
+
+
+def test_rows_of_a_batch_are_strangers() -> None:
+    model, order = small_model(), torch.tensor([2, 0, 3, 1])
+    assert_same(model(SOURCE[order], TARGET[order]), model(SOURCE, TARGET)[order])
+
+
+def test_without_positions_the_encoder_sees_a_set() -> None:
+    model, order = small_model(), torch.tensor([4, 2, 6, 0, 1, 5, 3])
+    source = ragged([7, 7], seed=5)
+    assert (model.encode(source[:, order])[0] - model.encode(source)[0][:, order]).abs().amax() > 0.1
+    model.source_embedding.positions.table.zero_()
+    assert_same(model.encode(source[:, order])[0], model.encode(source)[0][:, order])
+
+
+@KINDS
+def test_every_row_of_attention_sums_to_one(changes: dict[str, object]) -> None:
+    model = small_model(**changes)
+    with record(model) as seen:
+        model(SOURCE, TARGET)
+    weights = [tensors["weights"] for tensors in seen.values() if "weights" in tensors]
+    assert len(weights) == 2 + 3 * 2
+    for each in weights:
+        assert_same(each.sum(-1), torch.ones(each.shape[:-1]).double())
+
+
+@KINDS
+def test_every_parameter_learns(changes: dict[str, object]) -> None:
+    """No parameter is forgotten by the forward pass, and no NaN comes back from padding."""
+    model = small_model(**changes).train()
+    translation_loss(model, SOURCE, TARGET, TARGET.roll(-1, 1), 0.1).smoothed.backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert parameter.grad.isfinite().all(), name
+        assert parameter.grad.abs().sum() > 0, name
+
+
+def test_project_gives_logits_over_the_target_vocabulary() -> None:
+    model = small_model()
+    assert model.project(model(SOURCE, TARGET)).shape == (4, 6, VOCABULARY)
