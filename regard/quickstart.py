@@ -16,7 +16,7 @@ from regard.run import train
 from regard.tasks.testing import evaluate, recipe_test_sets
 from regard.view.page import page_of, write_page
 
-PROMISED_BLEU = (0.0, 100.0)
+PROMISED_BLEU = (30.0, 35.0)
 SHOWN = "Ich habe gestern ein interessantes Buch gelesen."
 
 

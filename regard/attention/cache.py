@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-GROWTH = 32  # positions reserved at a time
+GROWTH = 8  # positions reserved at a time: few, because a beam copies them at every step
 
 
 class KeyValueCache:

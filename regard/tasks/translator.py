@@ -256,8 +256,8 @@ class Translator:
         search, settings = self.search_options(**options)
         best = decode(self.model, [source_ids], search, settings)[0][0]
         ended = best.finish_reason == "end"
-        with record(self.model) as seen:
-            self._logits(source_ids, list(best.tokens))
+        with record(self.model) as seen:  # one position for each piece that was written
+            self._logits(source_ids, list(best.tokens if ended else best.tokens[:-1]))
         kinds = {"encoder": "encoder.{}.self_attention", "decoder": "decoder.{}.self_attention",
                  "cross": "decoder.{}.cross_attention"}  # fmt: skip
         weights = {}
@@ -268,8 +268,6 @@ class Translator:
             ]
             weights[kind] = torch.stack(layers).cpu().numpy()  # [layers, heads, queries, keys]
         written = self.tokenizer.pieces([*best.tokens, *([END] if ended else [])], "target")
-        if not ended:  # the pass has a position after the last piece, which wrote nothing
-            weights["cross"], weights["decoder"] = weights["cross"][:, :, :-1], weights["decoder"][:, :, :-1, :-1]
         read = self.tokenizer.pieces([*source_ids, END], "source")
         return Attention(read, written, self._read(best), weights, seen)
 

@@ -80,7 +80,7 @@ def spread(objective: nn.Module, layers: list[nn.Module], workers: Workers, shar
         for part in [*layers, objective]:
             fully_shard(part, mesh=mesh)
         return objective
-    return nn.parallel.DistributedDataParallel(objective, broadcast_buffers=False)  # no buffer of ours ever changes
+    return nn.parallel.DistributedDataParallel(objective)
 
 
 def without_exchange(objective: nn.Module, last: bool) -> AbstractContextManager[Any]:

@@ -25,7 +25,7 @@ from regard.training.run_folder import RunFolder
 from regard.training.task import Part
 
 DIGITS = range(4, 14)  # after the special ids
-LONGEST = 8
+LONGEST = 6
 ROWS = 64
 DECODING = config.Decoding(max_ratio=2.0, max_extra=4)
 
@@ -66,22 +66,21 @@ def _same(tokens: Sequence[int], target: np.ndarray) -> bool:
     return list(tokens) == target.tolist()
 
 
+@pytest.mark.parametrize("seed", [1])  # bounds hold for any
 @pytest.mark.parametrize(("reverse", "norm"), [(False, "post"), (True, "pre")], ids=["copy", "reverse"])
-def test_strings_are_learned(reverse: bool, norm: str, tmp_path: Path, seed: int = 1) -> None:
+def test_strings_are_learned(reverse: bool, norm: str, seed: int, tmp_path: Path) -> None:
     training = config.Training(
-        updates=UPDATES, learning_rate=RATE, warmup=WARMUP, schedule="cosine", validate_every=UPDATES, metric="loss", average=1, seed=seed
-    )  # fmt: skip
-    model_settings = config.Transformer(
+        updates=300, learning_rate=3e-3, warmup=60, schedule="cosine", validate_every=300, metric="loss", seed=seed
+    )
+    settings = config.Transformer(
         width=48, feed_forward=96, heads=4, encoder_layers=1, decoder_layers=2, dropout=0.0, max_positions=32, norm=norm
     )
     torch.manual_seed(seed)
-    model = build(model_settings, DIGITS.stop, DIGITS.stop)
+    model = build(settings, DIGITS.stop, DIGITS.stop)
     task, workers = Strings(reverse, seed), Workers(0, 1, torch.device("cpu"))
-    before = task.solved(model.eval(), Search(beam=1))
+    assert task.solved(model.eval(), Search(beam=1)) < 0.2
     loop = Loop(model, task, training, workers, RunFolder(tmp_path, training, workers))
     with Diary(tmp_path, training, loop.progress, console=Console(quiet=True)) as diary:
         assert loop.run(diary).reason == "done"
-    print(before, task.solved(model.eval(), Search(beam=1)), task.solved(model, Search(beam=4)))
-    assert before < 0.2
     assert task.solved(model.eval(), Search(beam=1)) > 0.9
     assert task.solved(model, Search(beam=4)) > 0.9

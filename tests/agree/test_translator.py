@@ -1,0 +1,184 @@
+"""One line in, one line out: what a Translator promises of its answers, and that its parts agree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from regard import config
+from regard.data.tokenizer import END, Tokenizer
+from regard.errors import UsageError
+from regard.models.build import build
+from regard.tasks.translator import Translation, Translator
+from tests.conftest import made_up_sentences
+
+LINES = [*made_up_sentences(1, 6), "", *made_up_sentences(3, 6), "  ", "\u200b", "완전히 새로운 것", "x"]
+
+
+def same(one: Translation, other: Translation) -> bool:
+    return one.text == other.text and one.score == pytest.approx(other.score, abs=1e-4)
+
+
+def test_it_has_learned_something(tiny_translator: Translator) -> None:
+    """Else the tests below would be about noise; most of the sentences it saw come out right."""
+    answers = tiny_translator.translate(made_up_sentences(1, 16))
+    right = sum(answer.text == line for answer, line in zip(answers, made_up_sentences(2, 16), strict=True))
+    assert right >= 8
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_the_company_does_not_matter(tiny_translator: Translator, beam: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    together = tiny_translator.translate(LINES, beam=beam)
+    assert len(together) == len(LINES)
+    for line, answer in zip(LINES, together, strict=True):
+        assert same(tiny_translator.translate(line, beam=beam), answer)
+    again = tiny_translator.translate(LINES[::-1] + LINES, beam=beam)
+    assert all(map(same, again, together[::-1] + together))
+    monkeypatch.setattr("regard.tasks.translator.LOOK_AHEAD", 3)
+    assert all(map(same, tiny_translator.stream(iter(LINES), beam=beam), together))
+
+
+@pytest.mark.parametrize("line", ["", "   ", "\t", "\n", "\u200b", "\u00ad\u200b "])
+def test_nothing_in_nothing_out(tiny_translator: Translator, line: str) -> None:
+    if tiny_translator.tokenizer.encode(line, "source"):
+        pytest.skip("this has pieces")
+    answer = tiny_translator.translate(line, nbest=2, beam=3)
+    assert answer == Translation("", 0.0, [], [], "empty", parts=0)
+
+
+def test_no_lines_no_answers(tiny_translator: Translator) -> None:
+    assert tiny_translator.translate([]) == []
+
+
+def test_n_best_are_different_ordered_and_begin_with_the_answer(tiny_translator: Translator) -> None:
+    for line in made_up_sentences(3, 5):
+        answer = tiny_translator.translate(line, beam=4, nbest=4)
+        best = answer.alternatives
+        assert len(best) == 4
+        assert replace(answer, alternatives=[]) == best[0]
+        assert [each.score for each in best] == sorted((each.score for each in best), reverse=True)
+        assert len({tuple(each.tokens) for each in best}) == 4
+        assert same(tiny_translator.translate(line, beam=4), answer)
+        assert [each["text"] for each in answer.to_dict()["alternatives"]] == [each.text for each in best]
+    assert "alternatives" not in tiny_translator.translate("x").to_dict()
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4}, {"sample": True}], ids=str)
+def test_every_answer_begins_with_the_prefix(tiny_translator: Translator, options: dict[str, int]) -> None:
+    pieces = tiny_translator.tokenizer.pieces(tiny_translator.tokenizer.encode("Tuto ba", "target"), "target")
+    for answer in tiny_translator.translate(made_up_sentences(3, 5), prefix="Tuto ba", **options):  # type: ignore[arg-type]
+        assert answer.text.startswith("Tuto ba")
+        assert answer.tokens[: len(pieces)] == pieces
+        assert len(answer.tokens) > len(pieces) or answer.finish_reason == "end"
+
+
+def test_samples_follow_from_their_seed(tiny_translator: Translator) -> None:
+    lines = made_up_sentences(3, 5)
+
+    def drawn(seed: int) -> list[str]:
+        return [each.text for each in tiny_translator.translate(lines, sample=True, seed=seed, temperature=2.0)]
+
+    assert drawn(1) == drawn(1)
+    assert drawn(1) != drawn(2)
+    alone = [tiny_translator.translate(line, sample=True, seed=1, temperature=2.0).text for line in lines]
+    assert alone == drawn(1)
+
+
+def test_scores_are_those_of_the_search(tiny_translator: Translator) -> None:
+    """The search adds up, step by step from caches, what `score` finds in one pass."""
+    lines = [line for line in LINES if line.strip("\u200b ")]
+    checked = 0
+    for line, answer in zip(lines, tiny_translator.translate(lines), strict=True):
+        ids = tiny_translator.tokenizer.encode(answer.text, "target")
+        if answer.finish_reason != "end" or tiny_translator.tokenizer.pieces(ids, "target") != answer.tokens:
+            continue  # cut off, or written in other pieces than the tokenizer would
+        (found,) = tiny_translator.score([line], [answer.text])
+        assert found.tokens == answer.tokens
+        assert found.token_log_probabilities == pytest.approx(answer.token_log_probabilities, abs=1e-4)
+        assert found.log_probability == pytest.approx(sum(answer.token_log_probabilities), abs=1e-3)
+        assert found.perplexity == pytest.approx(np.exp(-np.mean(answer.token_log_probabilities)), rel=1e-3)
+        penalty = ((5 + len(answer.token_log_probabilities)) / 6) ** 0.6
+        assert answer.score == pytest.approx(found.log_probability / penalty, abs=1e-3)
+        checked += 1
+    assert checked >= 5
+
+
+def test_pairs_go_in_pairs(tiny_translator: Translator) -> None:
+    with pytest.raises(UsageError, match="2 sources were given with 1 targets"):
+        tiny_translator.score(["a", "b"], ["c"])
+
+
+@pytest.mark.parametrize("name", ["beem", "prefixes"])
+def test_unknown_options_are_named(tiny_translator: Translator, name: str) -> None:
+    with pytest.raises(UsageError, match=f"unknown option '{name}'"):
+        tiny_translator.translate("x", **{name: 3})  # type: ignore[call-overload]
+
+
+def test_long_texts_are_translated_in_parts(tiny_translator: Translator) -> None:
+    """A part is translated as if it stood alone, and the answers are put together again."""
+    sentences = made_up_sentences(1, 12)
+    whole = tiny_translator.translate(" ".join(sentences))
+    alone = tiny_translator.translate(sentences)
+    assert whole.parts == len(sentences)
+    assert whole.text == " ".join(each.text for each in alone)
+    assert whole.tokens == sum((each.tokens for each in alone), [])
+    assert whole.score == pytest.approx(sum(each.score for each in alone), abs=1e-3)
+    endless = tiny_translator.translate("a" * 500 + " " + "나" * 100)
+    assert endless.parts > 1
+    assert endless.text
+
+
+def test_attention_fits_its_tokens(tiny_translator: Translator) -> None:
+    line = made_up_sentences(1, 1)[0]
+    seen = tiny_translator.attention(line)
+    answer = tiny_translator.translate(line)
+    assert same(seen.translation, answer)
+    assert seen.source_tokens == [*pieces(tiny_translator.tokenizer, line), "</s>"]
+    assert seen.target_tokens == [*answer.tokens, *(["</s>"] if answer.finish_reason == "end" else [])]
+    check_attention(tiny_translator, seen.source_tokens, seen.target_tokens, seen.weights)
+    assert np.triu(seen.weights["decoder"], 1).max() == 0
+    assert not tiny_translator.model.recording
+    logits = seen.record["model"]["logits"][0].log_softmax(-1)
+    assert logits[-1, END].item() == pytest.approx(answer.token_log_probabilities[-1], abs=1e-4)
+
+
+def test_attention_of_a_translation_that_never_ends(tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> None:
+    """It fills the whole position table, and each written piece still has its row."""
+    torch.manual_seed(0)
+    model = build(replace(tiny_recipe.model, tied=False), tiny_tokenizer.size("source"), tiny_tokenizer.size("target"))
+    with torch.no_grad():
+        model.output.weight[END] = 0
+    translator = Translator(model, tiny_tokenizer, tiny_recipe)
+    seen = translator.attention("Tuto ba.", max_extra=1_000)
+    assert seen.translation.finish_reason == "length"
+    assert len(seen.target_tokens) == model.max_positions
+    check_attention(translator, seen.source_tokens, seen.target_tokens, seen.weights)
+
+
+def check_attention(
+    translator: Translator, source: list[str], target: list[str], weights: dict[str, np.ndarray]
+) -> None:
+    layers, heads = translator.recipe.model.encoder_layers, translator.recipe.model.heads
+    assert {kind: each.shape for kind, each in weights.items()} == {
+        "encoder": (layers, heads, len(source), len(source)),
+        "decoder": (layers, heads, len(target), len(target)),
+        "cross": (layers, heads, len(target), len(source)),
+    }
+    for each in weights.values():
+        np.testing.assert_allclose(each.sum(-1), 1.0, atol=1e-5)
+
+
+def pieces(tokenizer: Tokenizer, line: str) -> list[str]:
+    return tokenizer.pieces(tokenizer.encode(line, "source"), "source")
+
+
+def test_what_cannot_be_looked_at_is_refused(tiny_translator: Translator) -> None:
+    with pytest.raises(UsageError, match="the text is empty"):
+        tiny_translator.attention("  ")
+    with pytest.raises(UsageError, match="the source has .* pieces; the model's position table ends at 63"):
+        tiny_translator.attention("ka " * 100)
+    with pytest.raises(UsageError, match="the target has .* pieces"):
+        tiny_translator.score(["x"], ["ka " * 100])

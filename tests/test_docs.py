@@ -1,0 +1,97 @@
+"""What the pages say is so: their Python runs, their commands exist, their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from regard import cli
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted(path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "regard").rglob("*.md")])
+DEMO = ROOT / "regard" / "bundled" / "demo.safetensors"
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def blocks(path: Path, *languages: str) -> list[tuple[int, str]]:
+    """The fenced blocks of a page in some languages, each with the line it starts on."""
+    text = path.read_text(encoding="utf-8")
+    return [
+        (text[: found.start()].count("\n") + 2, found[2]) for found in FENCE.finditer(text) if found[1] in languages
+    ]
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if blocks(path, "python")], ids=name_of)
+def test_python_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "page"}
+    skipped = []
+    for line, block in blocks(path, "python"):
+        if not DEMO.is_file() and ("demo" in block or (skipped and "model." in block)):
+            skipped.append(line)
+            continue
+        exec(compile("\n" * (line - 1) + block, str(path), "exec"), names)
+    if skipped:
+        pytest.skip(f"the blocks in lines {skipped} need the demo model, and {name_of(DEMO)} is not there")
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words after each `regard` that is a command: first in a line or pipe, or after `-m`."""
+    for line in text.replace("\\\n", " ").splitlines():
+        words = list(shlex.shlex(line.removeprefix("$ "), posix=True, punctuation_chars=True))
+        for number, word in enumerate(words):
+            if word == "regard" and (number == 0 or words[number - 1] in ("|", "&&", ";", "-m")):
+                following = words[number + 1 :]
+                end = next((place for place, each in enumerate(following) if set(each) <= set("|&;<>")), len(following))
+                yield following[:end]
+
+
+COMMANDS = [
+    pytest.param(words, id=f"{name_of(path)}: {' '.join(words)}")
+    for path in PAGES
+    for language in ("sh", "bash", "console")
+    for _, block in blocks(path, language)
+    for words in commands(
+        "\n".join(line for line in block.splitlines() if language != "console" or line.startswith("$ "))
+    )
+]
+
+
+def test_there_are_commands_to_check() -> None:
+    assert len(COMMANDS) > 10
+    found = list(commands("a | regard score x # regard y\ntorchrun -m regard train 'x y' --set a=b > regard\n"))
+    assert found == [["score", "x"], ["train", "x y", "--set", "a=b"]]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_commands_and_their_options_exist(words: list[str]) -> None:
+    verbs: dict[str, Any] = typer.main.get_command(cli.app).commands  # type: ignore[attr-defined]
+    verb, *rest = words
+    if verb.startswith("-"):
+        return
+    assert verb in verbs, f"there is no verb {verb!r}"
+    known = {option for parameter in verbs[verb].params for option in parameter.opts} | {"--help", "-h"}
+    given = {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
+    assert given <= known, f"regard {verb} has no {', '.join(sorted(given - known))}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_links_lead_somewhere(path: Path) -> None:
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    links = re.findall(r"\]\(([^)\s]+)\)", text)
+    missing = [
+        link
+        for link in links
+        if not re.match(r"[a-z]+:|#", link) and not (path.parent / link.partition("#")[0]).exists()
+    ]
+    assert not missing, f"{name_of(path)} links to what is not there: {', '.join(missing)}"

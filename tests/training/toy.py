@@ -1,0 +1,187 @@
+"""Trains a toy recipe on made-up text: in this process, or in others that can be killed.
+
+Other processes come from multiprocessing's fork server, which has imported torch once: a run begins in a moment, yet is
+a process of its own, with its own end.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import multiprocessing
+import os
+import random
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 300  # seconds, on a machine that is busy with other things
+
+RECIPE = """
+[data]
+train = ["train.tsv"]
+valid = ["valid.tsv"]
+prepared = "{folder}/prepared"
+max_pieces = 60
+
+[tokenizer]
+pieces = 320
+
+[model]
+size = "tiny"
+width = 16
+feed_forward = 32
+heads = 2
+encoder_layers = 1
+decoder_layers = 1
+dropout = 0.2
+attention_dropout = 0.1
+max_positions = 64
+
+[training]
+batch_tokens = 96
+updates = 12
+learning_rate = 3e-3
+warmup = 4
+weight_decay = 0.1
+clip = 1.0
+epsilon = 1e-4        # the gradient of a key's bias is zero but for rounding, which Adam would blow up
+validate_every = 5
+checkpoint_every = 3
+validate_sentences = 4
+average = 2
+threads = 1
+
+[decoding]
+max_ratio = 0.5
+max_extra = 2
+"""
+
+
+def write_corpus(folder: Path) -> Path:
+    """Sentences and the same backwards → the recipe's path."""
+    chance = random.Random(1)
+    words = ["".join(chance.choices("bdkmnt", k=1) + chance.choices("aeiou", k=1)) for _ in range(40)]
+    sentences = [chance.choices(words, k=chance.randint(1, 5)) for _ in range(240)]
+    rows = [" ".join(words) + "\t" + " ".join(reversed(words)) + "\n" for words in sentences]
+    (folder / "train.tsv").write_text("".join(rows[:220]), encoding="utf-8")
+    (folder / "valid.tsv").write_text("".join(rows[220:]), encoding="utf-8")
+    (folder / "toy.toml").write_text(RECIPE.format(folder=folder), encoding="utf-8")
+    return folder / "toy.toml"
+
+
+def train(recipe: Path, run: Path, *overrides: str) -> tuple[Any, str]:
+    """Train here → the outcome, and what was said."""
+    from regard import config
+    from regard.run import train
+
+    said = io.StringIO()
+    outcome = train(config.load(recipe, overrides), run, Console(file=said))
+    return outcome, said.getvalue()
+
+
+def arguments(recipe: Path, run: Path, *overrides: str) -> list[str]:
+    return ["train", str(recipe), "--run", str(run), *(word for each in overrides for word in ("--set", each))]
+
+
+_server = multiprocessing.get_context("forkserver")
+_server.set_forkserver_preload(["regard.cli", "regard.run", "tests.training.toy"])
+
+
+def start(
+    words: list[str], output: Path, before: Callable[..., None] | None = None, *given: Any, **environment: str
+) -> BaseProcess:
+    """`regard WORDS` in a process of its own, after calling `before(*given)` there."""
+    process = _server.Process(target=_command, args=(words, output, before, given, environment))
+    process.start()
+    return process
+
+
+def _command(
+    words: list[str], output: Path, before: Callable[..., None] | None, given: Any, environment: dict[str, str]
+) -> None:
+    from regard.cli import main
+
+    log = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.environ.update(environment)
+    if before is not None:
+        before(*given)
+    sys.argv = ["regard", *words]
+    main()
+
+
+def finish(process: BaseProcess) -> int | None:
+    """Its exit code; negative for a signal."""
+    process.join(PATIENCE)
+    code = process.exitcode
+    process.kill()
+    process.join()
+    return code
+
+
+def processes(count: int, words: list[str], output: Path) -> list[int | None]:
+    """As torchrun would start them, but sooner → their exit codes."""
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))
+        port = door.getsockname()[1]
+    common = dict(WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    ranks = [start(words, output, RANK=str(rank), LOCAL_RANK=str(rank), **common) for rank in range(count)]
+    return [finish(process) for process in ranks]
+
+
+def command(*words: str, **options: Any) -> subprocess.Popen[str]:
+    """A Python of its own, in a process group of its own."""
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return subprocess.Popen(
+        [sys.executable, *words], env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **options,
+    )  # fmt: skip
+
+
+def torchrun(*words: str, **options: Any) -> subprocess.Popen[str]:
+    """Two processes under torchrun."""
+    return command("-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", *words, **options)
+
+
+def wait_for(condition: Callable[[], bool], still: Callable[[], bool] = lambda: True) -> None:
+    """Until it is true, or `still` no longer."""
+    until = time.monotonic() + PATIENCE
+    while not condition() and still():
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.002)
+
+
+def contents(run: Path) -> dict[str, Any]:
+    """All that a run folder holds, comparable to the bit; only the speed may differ."""
+    from regard.checkpoint import read
+
+    found: dict[str, Any] = {}
+    for path in sorted(each for each in run.rglob("*") if each.is_file()):
+        name = str(path.relative_to(run))
+        if path.suffix == ".safetensors":
+            tensors, metadata = read(path)
+            found[name] = metadata, {key: (each.dtype, each.shape, each.numpy().tobytes()) for key, each in tensors.items()}
+        elif path.suffix == ".jsonl":
+            lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            found[name] = [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
+        else:
+            found[name] = path.read_text(encoding="utf-8")
+    return found
+
+
+def progress(run: Path) -> dict[str, Any]:
+    """What the last checkpoint tells."""
+    from regard.checkpoint import read
+
+    told: dict[str, Any] = json.loads(read(run / "checkpoints" / "last.safetensors")[1]["progress"])
+    return told
