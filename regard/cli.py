@@ -165,10 +165,17 @@ def translate(
         max_ratio=max_ratio,
     )  # fmt: skip
     counts = {"split": 0, "length": 0}
-    for translation in translator.stream(text or standard_input(), **options):
-        counts["split"] += translation.parts > 1
-        counts["length"] += translation.finish_reason == "length"
-        write_translation(translation, nbest, as_json)
+    if not text and sys.stdin.isatty():
+        options["look_ahead"] = 1
+    from regard.data.progress import progress
+
+    with progress(show=sys.stderr.isatty() and not sys.stdout.isatty()) as bar:
+        line = bar.add_task("Translating", total=len(text) if text else None)
+        for translation in translator.stream(text or standard_input(), **options):
+            counts["split"] += translation.parts > 1
+            counts["length"] += translation.finish_reason == "length"
+            write_translation(translation, nbest, as_json)
+            bar.advance(line)
     if counts["split"]:
         errors.print(
             f"regard: {counts['split']} text(s) longer than the {translator.longest} pieces this model was trained for "

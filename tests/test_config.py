@@ -443,7 +443,7 @@ def change(recipe: Recipe, text: str, number: float) -> Recipe:
     return replace(recipe, name=name, data=data, training=training)
 
 
-@settings(deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     some.text(some.characters(codec="utf-8"), max_size=8),
     some.floats(min_value=0, allow_nan=False, allow_infinity=False),

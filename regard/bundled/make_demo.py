@@ -1,7 +1,7 @@
 """A trained run → `demo.safetensors`, the model that `regard translate demo` uses: half precision, with its score inside.
 
-    regard train recipes/translate/tatoeba-de-en.toml --data DIR
-    python -m regard.bundled.make_demo runs/tatoeba-de-en --data DIR
+regard train recipes/translate/tatoeba-de-en.toml --data DIR
+python -m regard.bundled.make_demo runs/tatoeba-de-en --data DIR
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from regard.tasks.translate import decode
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
 
-LOOK_AHEAD = 2_048  # lines read before the first is answered; bounds memory on files of any length
+LOOK_AHEAD = 2_048  # bounds memory on files of any length
 
 
 @dataclass(frozen=True)
@@ -141,16 +141,15 @@ class Translator:
         return list(self.stream(text, prefix=prefix, **options))
 
     def stream(
-        self,
-        texts: Iterable[str],
-        *,
-        prefix: str = "",
-        **options: Unpack[Options],
+        self, texts: Iterable[str], *, prefix: str = "", look_ahead: int = LOOK_AHEAD, **options: Unpack[Options]
     ) -> Iterator[Translation]:
-        """Translate any number of texts in bounded memory: one answer for each, in order."""
+        """Translate any number of texts in bounded memory: one answer for each, in order.
+
+        `look_ahead` texts are read before the first is answered: many are faster, one suits a conversation.
+        """
         search, settings = self.search_options(**options)
         lines = iter(texts)
-        while block := list(islice(lines, LOOK_AHEAD)):
+        while block := list(islice(lines, look_ahead)):
             yield from self._block(block, search, settings, prefix)
 
     def search_options(self, **given: Any) -> tuple[Search, config.Decoding]:

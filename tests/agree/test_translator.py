@@ -41,10 +41,8 @@ def test_the_company_does_not_matter(tiny_translator: Translator, beam: int, mon
     assert all(map(same, tiny_translator.stream(iter(LINES), beam=beam), together))
 
 
-@pytest.mark.parametrize("line", ["", "   ", "\t", "\n", "\u200b", "\u00ad\u200b "])
+@pytest.mark.parametrize("line", ["", "   ", "\t\n", "\u200b"])
 def test_nothing_in_nothing_out(tiny_translator: Translator, line: str) -> None:
-    if tiny_translator.tokenizer.encode(line, "source"):
-        pytest.skip("this has pieces")
     answer = tiny_translator.translate(line, nbest=2, beam=3)
     assert answer == Translation("", 0.0, [], [], "empty", parts=0)
 

@@ -1,0 +1,125 @@
+"""Translation as training sees it: tokens are counted right, the loss is that of each pair alone, validation uses all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from regard import config
+from regard.data.prepare import Prepared, prepare
+from regard.models.build import Model, build
+from regard.tasks.testing import file_test_set, hypotheses, recipe_test_sets
+from regard.tasks.translate import TranslationTask, length_limit
+from tests.conftest import made_up_sentences
+
+PAIRS = list(zip(made_up_sentences(1, 60), made_up_sentences(2, 60), strict=True))
+
+
+def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> None:
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def recipe(tmp_path_factory: pytest.TempPathFactory, tiny_recipe: config.Recipe) -> config.Recipe:
+    folder = tmp_path_factory.mktemp("task")
+    write_pairs(folder / "train.tsv", PAIRS)
+    write_pairs(folder / "valid.tsv", [*PAIRS[:20], ("", "Nothing."), *PAIRS[20:30]])
+    write_pairs(folder / "test.tsv", [("", "Nothing."), *PAIRS[:2], ("Nothing.", "")])
+    data = replace(
+        tiny_recipe.data, train=("train.tsv",), valid=("valid.tsv",), test={"own": ("test.tsv",)},
+        folder=str(folder), prepared=str(folder / "prepared"),
+    )  # fmt: skip
+    training = config.Training(batch_tokens=128, validate_sentences=7)
+    return replace(tiny_recipe, data=data, training=training, tokenizer=replace(tiny_recipe.tokenizer, pieces=350))
+
+
+@pytest.fixture(scope="module")
+def prepared(recipe: config.Recipe) -> Prepared:
+    return prepare(recipe, show=False)
+
+
+@pytest.fixture(scope="module")
+def model(recipe: config.Recipe, prepared: Prepared) -> Model:
+    torch.manual_seed(1)
+    return build(recipe.model, prepared.tokenizer.size("source"), prepared.tokenizer.size("target")).eval()
+
+
+def task_of(recipe: config.Recipe, prepared: Prepared, parts: int = 1) -> TranslationTask:
+    return TranslationTask(recipe, prepared, parts, torch.device("cpu"))
+
+
+@pytest.mark.parametrize("parts", [1, 2, 4])
+def test_parts_share_the_budget_and_an_epoch_holds_every_pair_once(
+    recipe: config.Recipe, prepared: Prepared, parts: int
+) -> None:
+    task, position, rows = task_of(recipe, prepared, parts), (0, 0), []
+    while position[0] == 0:
+        taken, position = task.take(position, 1)
+        for part in taken:
+            lengths = prepared.train.lengths[part.batch, 1]
+            assert part.tokens == lengths.sum() + len(lengths)  # each end is a token
+            assert part.tokens <= 128 // parts or len(lengths) == 1
+            rows += part.batch.tolist()
+    assert sorted(rows) == list(range(len(prepared.train)))
+
+
+def test_the_loss_of_a_batch_is_the_sum_of_its_pairs(recipe: config.Recipe, prepared: Prepared, model: Model) -> None:
+    task = task_of(recipe, prepared)
+    rows = np.arange(9)
+    together = task.loss(model, rows)
+    alone = [task.loss(model, np.array([row])) for row in rows]
+    for kind in ("plain", "smoothed"):
+        total = sum(getattr(each, kind).item() for each in alone)
+        assert getattr(together, kind).item() == pytest.approx(total, rel=1e-5)
+
+
+def test_validation_is_of_every_token_and_of_sentences_from_all_over(
+    recipe: config.Recipe, prepared: Prepared, model: Model
+) -> None:
+    task = task_of(recipe, prepared)
+    with torch.inference_mode():
+        found = task.validate(model)
+        pairs = [task._tensors(prepared.valid, np.array([row])) for row in range(len(prepared.valid))]
+    assert len(pairs) == 30  # the empty one was left out
+    assert found["loss"] == pytest.approx(_mean_loss(model, pairs), rel=1e-5)
+    assert 0 <= found["bleu"] <= 100
+    places = [PAIRS.index((source, target)) for source, target in PAIRS[:30] if target in task.references]
+    assert 5 <= len(task.sources) == len(task.references) <= 7
+    assert places[0] == 0
+    assert places[-1] >= 24
+
+
+def _mean_loss(model: Model, pairs: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]) -> float:
+    total, tokens = 0.0, 0
+    for source, read, wanted in pairs:
+        with torch.inference_mode():
+            logits = model.project(model(source, read))[0]
+        total += torch.nn.functional.cross_entropy(logits, wanted[0], reduction="sum").item()
+        tokens += wanted.numel()
+    return total / tokens
+
+
+def test_the_limit_grows_with_the_source_and_ends_with_the_table() -> None:
+    settings = config.Decoding(max_ratio=1.5, max_extra=4)
+    assert [length_limit(length, settings, 30) for length in (0, 2, 10, 100)] == [4, 7, 19, 30]
+
+
+def test_test_sets_lose_nothing(recipe: config.Recipe) -> None:
+    (own,) = recipe_test_sets(recipe)
+    assert own.name == "own"
+    assert list(zip(own.sources, own.references, strict=True)) == [("", "Nothing."), *PAIRS[:2], ("Nothing.", "")]
+
+
+def test_files_of_sentences_and_of_translations(tmp_path: Path) -> None:
+    (tmp_path / "in.de").write_text("Eins\n\nDrei\u2028vier\n", encoding="utf-8")
+    (tmp_path / "in.en").write_bytes(b"One\r\nTwo\r\nThree")
+    found = file_test_set(tmp_path / "in.de", tmp_path / "in.en")
+    assert (found.sources, found.references) == (["Eins", "", "Drei\u2028vier"], ["One", "Two", "Three"])
+    assert hypotheses(str(tmp_path / "in.en")) == ["One", "Two", "Three"]
+    assert hypotheses(str(tmp_path)) is None
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    assert hypotheses(str(tmp_path / "model.safetensors")) is None
