@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import pytest
 import torch
@@ -37,7 +38,7 @@ def sources(translator: Translator) -> list[list[int]]:
 
 def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
     assert [[one.tokens for one in each] for each in found] == [[one.tokens for one in each] for each in expected]
-    for one, other in zip(sum(found, []), sum(expected, []), strict=True):
+    for one, other in zip(chain(*found), chain(*expected), strict=True):
         assert one.score == pytest.approx(other.score, abs=1e-4)
         assert one.token_log_probabilities == pytest.approx(other.token_log_probabilities, abs=1e-4)
         assert one.finish_reason == other.finish_reason
@@ -49,7 +50,7 @@ def test_batched_is_single(tiny_translator: Translator, options: Search) -> None
     model, settings, given = tiny_translator.model, tiny_translator.recipe.decoding, sources(tiny_translator)
     together = decode(model, given, options, settings)
     assert len({each[0].tokens for each in together}) > len(given) / 2  # else this test could not fail
-    assert_same(sum((decode(model, [each], options, settings) for each in given), []), together)
+    assert_same([decode(model, [each], options, settings)[0] for each in given], together)
     order = list(range(len(given)))
     random.Random(1).shuffle(order)
     shuffled = decode(model, [given[place] for place in order], options, replace(settings, batch_tokens=60))

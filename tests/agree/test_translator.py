@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,9 +66,9 @@ def test_n_best_are_different_ordered_and_begin_with_the_answer(tiny_translator:
 
 
 @pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4}, {"sample": True}], ids=str)
-def test_every_answer_begins_with_the_prefix(tiny_translator: Translator, options: dict[str, int]) -> None:
+def test_every_answer_begins_with_the_prefix(tiny_translator: Translator, options: dict[str, Any]) -> None:
     pieces = tiny_translator.tokenizer.pieces(tiny_translator.tokenizer.encode("Tuto ba", "target"), "target")
-    for answer in tiny_translator.translate(made_up_sentences(3, 5), prefix="Tuto ba", **options):  # type: ignore[arg-type]
+    for answer in tiny_translator.translate(made_up_sentences(3, 5), prefix="Tuto ba", **options):
         assert answer.text.startswith("Tuto ba")
         assert answer.tokens[: len(pieces)] == pieces
         assert len(answer.tokens) > len(pieces) or answer.finish_reason == "end"
@@ -122,7 +123,7 @@ def test_long_texts_are_translated_in_parts(tiny_translator: Translator) -> None
     alone = tiny_translator.translate(sentences)
     assert whole.parts == len(sentences)
     assert whole.text == " ".join(each.text for each in alone)
-    assert whole.tokens == sum((each.tokens for each in alone), [])
+    assert whole.tokens == [token for each in alone for token in each.tokens]
     assert whole.score == pytest.approx(sum(each.score for each in alone), abs=1e-3)
     endless = tiny_translator.translate("a" * 500 + " " + "나" * 100)
     assert endless.parts > 1
@@ -176,7 +177,7 @@ def pieces(tokenizer: Tokenizer, line: str) -> list[str]:
 def test_what_cannot_be_looked_at_is_refused(tiny_translator: Translator) -> None:
     with pytest.raises(UsageError, match="the text is empty"):
         tiny_translator.attention("  ")
-    with pytest.raises(UsageError, match="the source has .* pieces; the model's position table ends at 63"):
+    with pytest.raises(UsageError, match=r"the source has .* pieces; the model's position table ends at 63"):
         tiny_translator.attention("ka " * 100)
-    with pytest.raises(UsageError, match="the target has .* pieces"):
+    with pytest.raises(UsageError, match=r"the target has .* pieces"):
         tiny_translator.score(["x"], ["ka " * 100])

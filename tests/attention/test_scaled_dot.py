@@ -157,4 +157,4 @@ def test_the_fused_kernel_is_the_definition(name: str, queries: int, keys: int) 
 def test_the_gradient_is_that_of_small_changes() -> None:
     given = [each.double().requires_grad_() for each in tensors(3, 4)]
     may_look = masks(3, 4)["some see nothing"]
-    assert torch.autograd.gradcheck(lambda *qkv: attend(*qkv, may_look)[0], given)
+    assert torch.autograd.gradcheck(lambda query, key, value: attend(query, key, value, may_look)[0], given)

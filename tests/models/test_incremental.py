@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -24,7 +26,7 @@ def full_logits(model: Model, source: Tensor, written: Tensor) -> Tensor:
 
 
 @KINDS
-def test_steps_equal_the_full_pass_on_ragged_sources(changes: dict[str, object]) -> None:
+def test_steps_equal_the_full_pass_on_ragged_sources(changes: dict[str, Any]) -> None:
     """Longer than the room a cache starts with."""
     model = small_model(**changes)
     length = GROWTH + 5
@@ -50,7 +52,7 @@ JOURNEY = [
 
 
 @KINDS
-def test_selected_rows_go_on_from_their_own_past(changes: dict[str, object]) -> None:
+def test_selected_rows_go_on_from_their_own_past(changes: dict[str, Any]) -> None:
     model = small_model(**changes)
     generator = torch.Generator().manual_seed(5)
     with torch.inference_mode():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -17,7 +19,7 @@ SOURCE, TARGET = ragged(LENGTHS, seed=1), ragged([6, 6, 6, 6], seed=2)
 
 
 @KINDS
-def test_the_future_cannot_change_the_past(changes: dict[str, object]) -> None:
+def test_the_future_cannot_change_the_past(changes: dict[str, Any]) -> None:
     model = small_model(**changes)
     before = model(SOURCE, TARGET)
     for cut in range(1, TARGET.size(1)):
@@ -30,7 +32,7 @@ def test_the_future_cannot_change_the_past(changes: dict[str, object]) -> None:
 
 
 @KINDS
-def test_padding_of_the_source_changes_nothing(changes: dict[str, object]) -> None:
+def test_padding_of_the_source_changes_nothing(changes: dict[str, Any]) -> None:
     model = small_model(**changes)
     together = model(SOURCE, TARGET)
     assert_same(model(ragged(LENGTHS, seed=1, width=19), TARGET), together)
@@ -40,7 +42,7 @@ def test_padding_of_the_source_changes_nothing(changes: dict[str, object]) -> No
 
 
 @KINDS
-def test_padding_of_the_target_changes_no_state_and_no_loss(changes: dict[str, object]) -> None:
+def test_padding_of_the_target_changes_no_state_and_no_loss(changes: dict[str, Any]) -> None:
     model, lengths = small_model(**changes), [4, 6, 1, 2]
     read, wanted = ragged(lengths, seed=3), ragged(lengths, seed=4)
     wide_read, wide_wanted = ragged(lengths, seed=3, width=11), ragged(lengths, seed=4, width=11)
@@ -69,7 +71,7 @@ def test_without_positions_the_encoder_sees_a_set() -> None:
 
 
 @KINDS
-def test_every_row_of_attention_sums_to_one(changes: dict[str, object]) -> None:
+def test_every_row_of_attention_sums_to_one(changes: dict[str, Any]) -> None:
     model = small_model(**changes)
     with record(model) as seen:
         model(SOURCE, TARGET)
@@ -80,7 +82,7 @@ def test_every_row_of_attention_sums_to_one(changes: dict[str, object]) -> None:
 
 
 @KINDS
-def test_every_parameter_learns(changes: dict[str, object]) -> None:
+def test_every_parameter_learns(changes: dict[str, Any]) -> None:
     """No parameter is forgotten by the forward pass, and no NaN comes back from padding."""
     model = small_model(**changes).train()
     translation_loss(model, SOURCE, TARGET, TARGET.roll(-1, 1), 0.1).smoothed.backward()

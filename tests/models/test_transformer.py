@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -33,7 +34,7 @@ def test_as_many_parameters_as_the_paper(size: str, counted: float, paper: float
 
 
 def test_learned_positions_and_untied_matrices_cost_what_they_should() -> None:
-    def count(**changes: object) -> int:
+    def count(**changes: Any) -> int:
         return sum(parameter.numel() for parameter in small_model(**changes).parameters())
 
     assert count(positions="learned") - count() == 2 * 40 * 16
@@ -59,7 +60,10 @@ def test_embeddings_have_unit_variance_beside_their_positions(width: int) -> Non
     embedding = model.eval().source_embedding
     vectors = embedding(torch.arange(1_000)[:, None]) - embedding.positions(1)
     assert vectors.std().item() == pytest.approx(1.0, abs=0.05)
-    assert_same(embedding(torch.tensor([[5, 6]]), start=3)[0, 1], embedding.table.weight[6] * width**0.5 + embedding.positions(1, 4)[0])
+    assert_same(
+        embedding(torch.tensor([[5, 6]]), start=3)[0, 1],
+        embedding.table.weight[6] * width**0.5 + embedding.positions(1, 4)[0],
+    )
 
 
 def test_the_seed_decides_the_weights() -> None:

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from regard.tasks.sentences import split_text
 
-GERMAN = (
-    "Der Hund läuft. Er sagt: „Komm mit!“ Warum? Das weiß niemand; aber er kommt, weil er will – und weil er muss."
-)
+GERMAN = "Der Hund läuft. Er sagt: „Komm mit!“ Warum? Das weiß niemand; aber er kommt, weil er will – und weil er muss."
 KOREAN = "오늘은날씨가매우좋습니다。그래서산책을나갔습니다！강아지도같이갔습니다？네、정말로즐거운하루였습니다。"
 CHINESE = "他说：「好。」然后走了。真的吗？！我不知道，但是我觉得，他不会回来了。"
 

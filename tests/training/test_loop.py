@@ -190,7 +190,7 @@ def test_a_checkpoint_of_another_model(tmp_path: Path) -> None:
 def test_a_snapshot_that_somebody_deleted_is_missed_at_once(tmp_path: Path) -> None:
     run(tmp_path)
     (tmp_path / "checkpoints" / "weights-00000008.safetensors").unlink()
-    with pytest.raises(CheckpointError, match="weights-00000008.safetensors is gone"):
+    with pytest.raises(CheckpointError, match=r"weights-00000008\.safetensors is gone"):
         loop(tmp_path, updates=20)
 
 

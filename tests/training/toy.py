@@ -170,7 +170,10 @@ def contents(run: Path) -> dict[str, Any]:
         name = str(path.relative_to(run))
         if path.suffix == ".safetensors":
             tensors, metadata = read(path)
-            found[name] = metadata, {key: (each.dtype, each.shape, each.numpy().tobytes()) for key, each in tensors.items()}
+            found[name] = (
+                metadata,
+                {key: (each.dtype, each.shape, each.numpy().tobytes()) for key, each in tensors.items()},
+            )
         elif path.suffix == ".jsonl":
             lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
             found[name] = [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]

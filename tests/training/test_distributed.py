@@ -1,0 +1,139 @@
+"""Many processes compute what one would: DDP and FSDP2 on the CPU, started by torchrun."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.checkpoint import read
+from regard.config import Training
+from regard.errors import UsageError
+from regard.training.distributed import join
+from tests.training.toy import (
+    PATIENCE,
+    arguments,
+    contents,
+    processes,
+    progress,
+    torchrun,
+    train,
+    wait_for,
+)
+
+pytestmark = pytest.mark.slow
+
+
+def last(run: Path) -> dict[str, Tensor]:
+    """Weights and optimizer."""
+    return read(run / "checkpoints" / "last.safetensors")[0]
+
+
+@pytest.fixture(scope="module")
+def alone(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One process that accumulates two parts, with dropout."""
+    run = tmp_path_factory.mktemp("alone")
+    train(recipe, run, "training.accumulate=2")
+    return run
+
+
+def test_torchrun(recipe: Path, tmp_path: Path) -> None:
+    """Two processes with two parts each are one process with four."""
+    process = torchrun("-m", "--", "regard", *arguments(recipe, tmp_path / "two", "training.accumulate=2"))
+    output, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, errors
+    assert output.count("all updates done") == 1, "only the first speaks"
+    train(recipe, tmp_path / "one", "training.accumulate=4")
+    torch.testing.assert_close(last(tmp_path / "two"), last(tmp_path / "one"), rtol=0, atol=1e-6)
+    one, two = (contents(tmp_path / name)["metrics.jsonl"] for name in ("one", "two"))
+    assert [line["update"] for line in two] == [line["update"] for line in one]
+    assert [line["loss"] for line in two] == pytest.approx([line["loss"] for line in one])
+
+
+def test_two_processes_are_one_and_can_change_places(recipe: Path, alone: Path, tmp_path: Path) -> None:
+    """Begun by one that accumulates two parts, taken over by two."""
+    train(recipe, tmp_path / "run", "training.accumulate=2", "training.updates=5")
+    assert processes(2, arguments(recipe, tmp_path / "run"), tmp_path / "output") == [0, 0]
+    assert "going on after update 5 of 12" in (tmp_path / "output").read_text(encoding="utf-8")
+    torch.testing.assert_close(last(tmp_path / "run"), last(alone), rtol=0, atol=1e-6)
+
+
+def test_sharded(recipe: Path, alone: Path, tmp_path: Path) -> None:
+    """FSDP2: each process holds a part of every matrix; stopped at 7, and gone on."""
+    for updates in (7, 12):
+        words = arguments(recipe, tmp_path / "full", "training.sharding=full", f"training.updates={updates}")
+        codes = processes(2, words, tmp_path / "output")
+        assert codes == [0, 0], (tmp_path / "output").read_text(encoding="utf-8")
+    torch.testing.assert_close(last(tmp_path / "full"), last(alone), rtol=0, atol=1e-5)
+    valid = [
+        {line["update"]: line["loss"] for line in contents(run)["metrics.jsonl"] if line["kind"] == "valid"}
+        for run in (alone, tmp_path / "full")
+    ]
+    assert [valid[1][update] for update in (5, 10, 12)] == pytest.approx([valid[0][update] for update in (5, 10, 12)])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_all_stop_together(recipe: Path, tmp_path: Path, number: signal.Signals) -> None:
+    """torchrun passes a signal on to its processes; a terminal has sent Ctrl-C to them already."""
+    run = tmp_path / "run"
+    endless = ("training.updates=1_000_000", "training.validate_every=1_000_000", "training.checkpoint_every=0")
+    process = torchrun("-m", "--", "regard", *arguments(recipe, run, *endless))
+    try:
+        wait_for(lambda: '"update": 50' in _text(run / "metrics.jsonl"), still=lambda: process.poll() is None)
+        (os.killpg if number == signal.SIGINT else os.kill)(process.pid, number)
+        output, errors = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert "stopped and saved" in output, errors
+    assert "KeyboardInterrupt" not in errors
+    updates = progress(run)["update"]
+    assert updates >= 50
+    train(recipe, tmp_path / "one", *endless, "training.accumulate=2", f"training.updates={updates}")
+    torch.testing.assert_close(last(run), last(tmp_path / "one"), rtol=0, atol=1e-5)
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+DYING = """
+import os, sys
+from regard.cli import main
+from regard.tasks.translate import TranslationTask
+
+original, count = TranslationTask.loss, 0
+
+def loss(self, model, batch):
+    global count
+    count += 1
+    if os.environ["RANK"] == "1" and count == 3:
+        raise RuntimeError("the second process falls over")
+    return original(self, model, batch)
+
+TranslationTask.loss = loss
+main()
+"""
+
+
+def test_when_one_dies_all_end(recipe: Path, tmp_path: Path) -> None:
+    script = tmp_path / "dying.py"
+    script.write_text(DYING, encoding="utf-8")
+    process = torchrun("--", str(script), *arguments(recipe, tmp_path / "run"))
+    try:
+        _, errors = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode != 0
+    assert "RuntimeError: the second process falls over" in errors
+    assert "dying.py" in errors, "a traceback, not only the message"
+    assert not (tmp_path / "run" / "checkpoints" / "last.safetensors").exists()
+
+
+def test_cuda_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UsageError, match=r"training\.device = 'cuda', but torch sees no CUDA device"):
+        join(Training(device="cuda"))
