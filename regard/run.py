@@ -77,6 +77,9 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
                 temporary.write_text(config.to_toml(recipe), encoding="utf-8")
         with Diary(folder, settings, loop.progress, console=console, active=workers.first) as diary:
             return loop.run(diary)
+    except Exception as error:
+        workers.report(error)
+        raise
     finally:
         workers.close()
 
@@ -88,6 +91,7 @@ def initial_model(recipe: config.Recipe, prepared: Prepared) -> Model:
 
 
 def make_folder(folder: Path) -> None:
+    """Before preparing, which may take long."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -10,6 +10,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -325,16 +328,18 @@ def test_options_that_cannot_be(run: Path) -> None:
 # Processes: pipes and signals need real ones
 
 
-def start(run: Path, *options: str, **environment: str) -> subprocess.Popen[bytes]:
-    """`regard translate RUN`, answering line by line, which waits for its first line when this returns."""
+@contextmanager
+def started(run: Path, *options: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+    """`regard translate RUN`, answering line by line, which waits for its first line inside the `with`."""
     program = f"""
 import sys
 from regard import cli
-from regard.tasks import translator
+from regard.tasks.translator import Translator
 def announce(begin=cli.standard_input):
     print("ready", file=sys.stderr, flush=True)
     return begin()
-cli.standard_input, translator.LOOK_AHEAD = announce, 1
+cli.standard_input = announce
+Translator.stream.__kwdefaults__["look_ahead"] = 1
 sys.argv = ["regard", "translate", {str(run)!r}, *{options!r}]
 cli.main()
 """
@@ -346,13 +351,19 @@ cli.main()
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    assert process.stderr is not None
-    assert process.stderr.readline() == b"ready\n"
-    return process
+    rescue = threading.Timer(120, process.kill)  # a test that waits for a line that never comes fails instead
+    rescue.start()
+    try:
+        with process:
+            assert process.stderr is not None
+            assert process.stderr.readline() == b"ready\n"
+            yield process
+    finally:
+        rescue.cancel()
 
 
 def test_ctrl_c_is_answered_with_130_and_silence(run: Path) -> None:
-    with start(run) as process:
+    with started(run) as process:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -360,7 +371,7 @@ def test_ctrl_c_is_answered_with_130_and_silence(run: Path) -> None:
 
 
 def test_text_is_utf8_whatever_the_terminal_claims_and_a_closed_pipe_is_silent(run: Path) -> None:
-    with start(run, "--prefix", "안녕", PYTHONIOENCODING="ascii") as process:
+    with started(run, "--prefix", "안녕", PYTHONIOENCODING="ascii") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None

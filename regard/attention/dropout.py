@@ -29,7 +29,7 @@ class Dropout(nn.Module):
 
 def keep_mask(like: Tensor, share: float) -> Tensor:
     """0 where dropped, else 1 / (1 - share). One 64-bit draw of torch's generator serves four elements."""
-    dropped = round(share * LEVELS)
+    dropped = min(round(share * LEVELS), LEVELS - 1)
     draws = torch.empty((like.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
     kept = draws.view(torch.int16)[: like.numel()].view(like.shape) >= dropped - LEVELS // 2
     return kept.to(like.dtype).mul_(LEVELS / (LEVELS - dropped))

@@ -184,10 +184,15 @@ class Translator:
         if not parts:
             return EMPTY
         ranks = [
-            _concatenate([self._read(part[min(rank, len(part) - 1)]) for part in parts])
+            _concatenate([self._read(part[min(rank, len(part) - 1)]) for part in parts], self._glue)
             for rank in range(max(len(part) for part in parts))
         ]
         return replace(ranks[0], alternatives=ranks) if len(ranks) > 1 else ranks[0]
+
+    @property
+    def _glue(self) -> str:
+        """What stands between two sentences of the target language."""
+        return "" if self.recipe.data.target_language.lower()[:2] in ("zh", "ja") else " "
 
     def _read(self, hypothesis: Hypothesis) -> Translation:
         return Translation(
@@ -271,12 +276,12 @@ class Translator:
         return Attention(read, written, self._read(best), weights, seen)
 
 
-def _concatenate(parts: list[Translation]) -> Translation:
+def _concatenate(parts: list[Translation], glue: str) -> Translation:
     if len(parts) == 1:
         return parts[0]
     reasons = {part.finish_reason for part in parts}
     return Translation(
-        text=" ".join(part.text for part in parts if part.text),
+        text=glue.join(part.text for part in parts if part.text),
         score=sum(part.score for part in parts),
         tokens=[token for part in parts for token in part.tokens],
         token_log_probabilities=[value for part in parts for value in part.token_log_probabilities],

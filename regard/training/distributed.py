@@ -14,6 +14,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.elastic.multiprocessing.errors import get_error_handler
 from torch.distributed.fsdp import FSDPModule, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
 
@@ -47,6 +48,11 @@ class Workers:
         box = [thing]
         dist.broadcast_object_list(box, src=0, device=self.device)
         return box[0]
+
+    def report(self, error: Exception) -> None:
+        """Let torchrun's last words name what happened in the process that failed first."""
+        if self.count > 1:
+            get_error_handler().record_exception(error)
 
     def close(self) -> None:
         if self.count > 1:

@@ -135,7 +135,7 @@ def test_a_record_inside_another_gives_back_to_it(model: Model) -> None:
         model(source, target[:, :3])
     assert len(inner.calls("self_attention")) == 1
     assert outer["decoder.0.self_attention"]["query"].size(2) == 3
-    assert len(outer.calls("decoder.0.self_attention")) == 2
+    assert len(outer.calls("encoder.0.self_attention")) == len(outer.calls("decoder.0.self_attention")) == 2
     assert not any(module.recording for module in model.modules() if isinstance(module, Observed))
 
 

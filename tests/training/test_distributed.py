@@ -130,6 +130,7 @@ def test_when_one_dies_all_end(recipe: Path, tmp_path: Path) -> None:
     assert process.returncode != 0
     assert "RuntimeError: the second process falls over" in errors
     assert "dying.py" in errors, "a traceback, not only the message"
+    assert "the second process falls over" in errors.split("FAILED")[-1], "in what torchrun says at the end"
     assert not (tmp_path / "run" / "checkpoints" / "last.safetensors").exists()
 
 
