@@ -31,15 +31,14 @@ def test_it_has_learned_something(tiny_translator: Translator) -> None:
 
 
 @pytest.mark.parametrize("beam", [1, 4])
-def test_the_company_does_not_matter(tiny_translator: Translator, beam: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_company_does_not_matter(tiny_translator: Translator, beam: int) -> None:
     together = tiny_translator.translate(LINES, beam=beam)
     assert len(together) == len(LINES)
     for line, answer in zip(LINES, together, strict=True):
         assert same(tiny_translator.translate(line, beam=beam), answer)
     again = tiny_translator.translate(LINES[::-1] + LINES, beam=beam)
     assert all(map(same, again, together[::-1] + together))
-    monkeypatch.setattr("regard.tasks.translator.LOOK_AHEAD", 3)
-    assert all(map(same, tiny_translator.stream(iter(LINES), beam=beam), together))
+    assert all(map(same, tiny_translator.stream(iter(LINES), look_ahead=3, beam=beam), together))
 
 
 @pytest.mark.parametrize("line", ["", "   ", "\t\n", "\u200b"])
