@@ -6,6 +6,7 @@ Both ways are tested on CPUs with gloo. CUDA with nccl is written for real, but 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -56,6 +57,9 @@ class Workers:
 
     def close(self) -> None:
         if self.count > 1:
+            # gloo's thread drops the last tensor it exchanged, for which it needs Python's lock; destroying the group
+            # holds that lock while it waits for the thread (torch 2.13). So let the thread finish first.
+            time.sleep(0.5)
             dist.destroy_process_group()
 
 
