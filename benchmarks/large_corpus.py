@@ -48,10 +48,10 @@ threads = 1
 PREPARE = """
 import sys
 from pathlib import Path
-from regard import config
+from regard import recipes
 from regard.data.prepare import prepare
 if __name__ == "__main__":
-    prepared = prepare(config.load(sys.argv[1]), workers=int(sys.argv[2]), show=False)
+    prepared = prepare(recipes.load(sys.argv[1]), workers=int(sys.argv[2]), show=False)
     print("\\n".join(prepared.report.lines()))
 """
 

@@ -21,7 +21,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard import __version__, config
+from regard import __version__, config, recipes
 from regard.data.tokenizer import Tokenizer
 from regard.errors import CheckpointError, ConfigError, DataError, did_you_mean
 from regard.models.build import Model, build
@@ -51,7 +51,7 @@ def save_model(
     half: bool = False,
 ) -> None:
     """Write a model file. `half` stores 16-bit weights: half the size, computed in 32 bits again when loaded."""
-    settings = without_paths(config.to_dict(recipe))
+    settings = without_paths(recipes.to_dict(recipe))
     settings["data"]["folder"] = ""
     metadata = {
         "format": str(FORMAT),
@@ -76,7 +76,7 @@ def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
             f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"
         ) from None
     try:
-        recipe, tokenizer = config.parse(settings), Tokenizer.from_dict(pieces)
+        recipe, tokenizer = recipes.parse(settings), Tokenizer.from_dict(pieces)
     except (ConfigError, DataError) as error:
         writer = provenance.get("versions", {}).get("regard", "an unknown version")
         raise CheckpointError(

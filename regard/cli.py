@@ -74,10 +74,10 @@ def about(version: Annotated[bool, typer.Option("--version", help="Print the ver
 
 
 def read_recipe(path: Path, overrides: list[str], data: Path | None) -> Recipe:
-    from regard import config
+    from regard import recipes
 
-    recipe = config.load(path, overrides, folder=data)
-    config.require_data(recipe)
+    recipe = recipes.load(path, overrides, folder=data)
+    recipes.require_data(recipe)
     return recipe
 
 
@@ -258,13 +258,13 @@ def with_data_folder(recipe: Recipe, model: str, data: Path | None) -> Recipe:
     """A model file does not say where data lay; the run folder beside it, or --data, does."""
     from dataclasses import replace
 
-    from regard import config
+    from regard import recipes
 
     stored = Path(model) / "config.toml"
     if data is not None:
         folder = str(data.resolve())
     else:
-        folder = config.load(stored).data.folder if stored.is_file() else str(Path.cwd())
+        folder = recipes.load(stored).data.folder if stored.is_file() else str(Path.cwd())
     return replace(recipe, data=replace(recipe.data, folder=folder))
 
 

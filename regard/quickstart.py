@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 import regard
-from regard import config
+from regard import recipes
 from regard.checkpoint import MODEL, store_scores
 from regard.errors import TrainingError
 from regard.run import train
@@ -27,7 +27,7 @@ def quickstart(folder: Path, overrides: list[str], console: Console) -> None:
     def say(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True, markup=False)
 
-    recipe = config.load(Path(str(resources.files("regard") / "bundled" / "quickstart.toml")), overrides)
+    recipe = recipes.load(Path(str(resources.files("regard") / "bundled" / "quickstart.toml")), overrides)
     say(f"Training a German → English Transformer on 60,000 bundled sentence pairs, into {folder}")
     outcome = train(recipe, folder, console)
     if outcome.reason == "interrupted":

@@ -16,7 +16,7 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from regard import config
+from regard import config, recipes
 from regard.checkpoint import MODEL, replacing, save_model, without_paths
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
@@ -74,7 +74,7 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
             say(f"going on after update {done:,} of {settings.updates:,}")
         if workers.first:
             with replacing(folder / CONFIG) as temporary:
-                temporary.write_text(config.to_toml(recipe), encoding="utf-8")
+                temporary.write_text(recipes.to_toml(recipe), encoding="utf-8")
         with Diary(folder, settings, loop.progress, console=console, active=workers.first) as diary:
             return loop.run(diary)
     except Exception as error:
@@ -121,7 +121,7 @@ def check_same_run(folder: Path, recipe: config.Recipe) -> None:
     path = folder / CONFIG
     if not path.is_file() or not (folder / "checkpoints" / "last.safetensors").is_file():
         return
-    before, now = config.to_dict(config.load(path)), config.to_dict(recipe)
+    before, now = recipes.to_dict(recipes.load(path)), recipes.to_dict(recipe)
     changed = [
         f"{section}.{key}: {before[section].get(key)!r} → {value!r}"
         for section, content in now.items()

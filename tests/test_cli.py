@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 import regard
-from regard import cli, config
+from regard import cli, recipes
 from regard.data.corpus import read_pairs
 
 ROOT = Path(__file__).parent.parent
@@ -113,7 +113,7 @@ def fail(*arguments: object, stdin: bytes = b"") -> str:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`toy.toml` with its corpus, `run` trained from it, and the test set as two files."""
     folder = tmp_path_factory.mktemp("cli")
-    bundled = config.load(ROOT / "recipes" / "translate" / "tiny.toml").data
+    bundled = recipes.load(ROOT / "recipes" / "translate" / "tiny.toml").data
     rows = []
     for split, count in (("train", 400), ("valid", 20), ("test", 12)):
         pairs = list(islice(read_pairs(bundled.train, bundled, split), count))

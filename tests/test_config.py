@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
-from regard import config
+from regard import config, recipes
 from regard.config import (
     ARCHITECTURES,
     AT_LEAST,
@@ -25,11 +25,9 @@ from regard.config import (
     SIZES,
     TASKS,
     Recipe,
-    load,
-    parse,
-    require_data,
 )  # fmt: skip
 from regard.errors import ConfigError
+from regard.recipes import load, parse, require_data
 
 ROOT = Path(__file__).parent.parent
 RECIPES = [*sorted((ROOT / "recipes").rglob("*.toml")), ROOT / "regard" / "bundled" / "quickstart.toml"]
@@ -430,7 +428,7 @@ def test_training_needs_text(read: Read) -> None:
     (mistake,) = mistakes(lambda: require_data(read("[data]\ntrain = ['a.tsv']\n")))
     assert mistake.startswith("data.valid is not set; name one TSV")
     require_data(read("[data]\ntrain = ['a.tsv']\nvalid = ['a.tsv']\n"))
-    assert parse(config.to_dict(Recipe())) == Recipe()  # what is stored may lack it
+    assert parse(recipes.to_dict(Recipe())) == Recipe()  # what is stored may lack it
 
 
 # Out and back
@@ -450,7 +448,7 @@ def change(recipe: Recipe, text: str, number: float) -> Recipe:
 )
 def test_dictionaries_lead_back(text: str, number: float) -> None:
     recipe = change(Recipe(), text, number)
-    assert parse(config.to_dict(recipe)) == recipe
+    assert parse(recipes.to_dict(recipe)) == recipe
 
 
 @settings(max_examples=50, deadline=None)
@@ -465,12 +463,12 @@ def test_toml_leads_back(tmp_path_factory: pytest.TempPathFactory, text: str, nu
     recipe = change(Recipe(), text, number)
     recipe = replace(recipe, data=replace(recipe.data, folder=str(folder.resolve())))
     path = folder / "round-trip.toml"
-    path.write_text(config.to_toml(recipe), encoding="utf-8", newline="\n")
+    path.write_text(recipes.to_toml(recipe), encoding="utf-8", newline="\n")
     assert load(path) == recipe
 
 
 def test_what_is_saved_states_every_setting(read: Read) -> None:
-    stored = config.to_dict(read('[model]\nsize = "tiny"\n'))
+    stored = recipes.to_dict(read('[model]\nsize = "tiny"\n'))
     for section, kind in SECTIONS.items():
         assert stored[section].keys() == {field.name for field in fields(kind)}
 

@@ -15,10 +15,11 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "regard"
 
 # A stage may import errors, config, itself, and what its row names: a whole stage or a single module.
-EVERYONE = {"errors", "config"}
+EVERYONE = {"errors", "config", "recipes"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "config": set(),
+    "recipes": set(),
     "data": set(),
     "bundled": {"__init__", "checkpoint", "tasks.testing"},  # the scripts that made the files
     "attention": set(),
@@ -33,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "serve": {"checkpoint", "tasks", "view"},
 }
 MAY_IMPORT_ALL = {"__init__", "__main__", "run", "rehearsal", "quickstart", "cli"}
-WITHOUT_TORCH = ("regard", "regard.config", "regard.errors", "regard.cli")
+WITHOUT_TORCH = ("regard", "regard.config", "regard.recipes", "regard.errors", "regard.cli")
 
 
 class Import(NamedTuple):

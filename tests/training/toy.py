@@ -80,11 +80,11 @@ def write_corpus(folder: Path) -> Path:
 
 def train(recipe: Path, run: Path, *overrides: str) -> tuple[Any, str]:
     """Train here → the outcome, and what was said."""
-    from regard import config
+    from regard import recipes
     from regard.run import train
 
     said = io.StringIO()
-    outcome = train(config.load(recipe, overrides), run, Console(file=said))
+    outcome = train(recipes.load(recipe, overrides), run, Console(file=said))
     return outcome, said.getvalue()
 
 
