@@ -149,7 +149,10 @@ def replacing(path: Path) -> Iterator[Path]:
     """Atomic: whoever reads `path`, also after a crash or on a full disk, finds the old file or the new one, whole."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
+        temporary.touch()
+        permissions = temporary.stat().st_mode  # what this person's files have; safetensors would let nobody else read
         yield temporary
+        temporary.chmod(permissions)
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
         temporary.replace(path)

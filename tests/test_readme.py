@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SHORT = "--set training.updates=2 --set training.validate_sentences=4 --set training.batch_tokens=512"
+SHORT = "--set training.updates=2 --set training.validate_sentences=4 --set training.batch_tokens=512 --set training.threads=1"
 
 
 def blocks(language: str) -> list[str]:
