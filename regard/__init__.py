@@ -26,3 +26,12 @@ def load(model: str | Path, device: str = "cpu") -> Translator:
         raise UsageError(f"cannot compute on the device {device!r}: {str(error).splitlines()[0]}") from None
     trained = load_model(model, device)
     return Translator(trained.model, trained.tokenizer, trained.recipe, trained.provenance)
+
+
+def __getattr__(name: str) -> object:
+    """`regard.Translator` and `regard.Translation`, imported when first asked for."""
+    if name in ("Translation", "Translator"):
+        from regard.tasks import translator
+
+        return getattr(translator, name)
+    raise AttributeError(f"module 'regard' has no attribute {name!r}")
