@@ -18,7 +18,8 @@ SHORT = "--set training.updates=2 --set training.validate_sentences=4 --set trai
 
 
 def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return [content for name, content in fenced if name == language]
 
 
 def commands() -> list[tuple[str, str]]:
