@@ -1,4 +1,4 @@
-"""`python -m regard`, and `torchrun --nproc_per_node=2 -m regard train RECIPE`."""
+"""`python -m regard`, and `torchrun --nproc_per_node=2 -m -- regard train RECIPE`."""
 
 from regard.cli import main
 

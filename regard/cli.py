@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,12 +125,12 @@ def train(
 
     outcome = train(settings, folder, Console())
     if int(os.environ.get("RANK", "0")) == 0:
-        report_outcome(outcome.reason, folder, recipe)
+        report_outcome(outcome.reason, folder)
 
 
-def report_outcome(reason: str, folder: Path, recipe: Path) -> None:
+def report_outcome(reason: str, folder: Path) -> None:
     if reason == "interrupted":
-        print(f"stopped and saved. Go on with: regard train {recipe} --run {folder}")
+        print(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
         return
     how = "no better for a while" if reason == "patience" else "all updates done"
     print(f"{how}. The model is {folder / 'model.safetensors'}")

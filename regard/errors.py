@@ -3,8 +3,8 @@
 RegardError
 ├── ConfigError       a recipe or an override is wrong; all mistakes at once
 ├── DataError         a file is missing, empty, malformed or disagrees with its partner
-├── CheckpointError   a model file cannot be read, or a run does not fit its recipe
-├── TrainingError     the loss is not a number, the disk is full
+├── CheckpointError   a model file cannot be read or written, or a run does not fit its recipe
+├── TrainingError     the loss is not a number
 └── UsageError        a call or a command that cannot mean anything
 """
 

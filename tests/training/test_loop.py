@@ -5,17 +5,19 @@ from __future__ import annotations
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from rich.console import Console
+from torch import Tensor
 
 from regard.checkpoint import average, read
 from regard.errors import CheckpointError, TrainingError
 from regard.training.diary import Diary
 from regard.training.loop import Loop, seed_of
-from regard.training.run_folder import RunFolder
+from regard.training.run_folder import Progress, RunFolder
 from tests.training.stand_in import ALONE, SETTINGS, Regression, Small, equal, loop, run, small, weights
 
 
@@ -152,22 +154,21 @@ SCORES = [5.0, 9.0, 1.0, 8.0, 2.0, 3.0]  # of updates 4, 8, … 24
     [("last", 2, [20, 24]), ("last", 1, [24]), ("best", 3, [4, 8, 16]), ("best", 1, [8]), ("last", 9, [4, 8, 12, 16, 20, 24])],
 )  # fmt: skip
 def test_the_model_is_the_mean_of_what_is_kept(tmp_path: Path, average_of: str, count: int, kept: list[int]) -> None:
-    published = []
-    settings = SETTINGS.__class__(
-        **{**vars(SETTINGS), "updates": 24, "metric": "bleu", "average": count, "average_of": average_of}
-    )
-    folder = RunFolder(tmp_path, settings, ALONE, publish=lambda weights, progress: published.append(weights))
+    settings = replace(SETTINGS, updates=24, metric="bleu", average=count, average_of=average_of)
+    seen: dict[int, dict[str, Tensor]] = {}
+    published: list[dict[str, Tensor]] = []
+
+    def publish(mean: dict[str, Tensor], progress: Progress) -> None:
+        seen[progress.update] = weights(training.model)
+        published.append(mean)
+
+    folder = RunFolder(tmp_path, settings, ALONE, publish=publish)
     training = Loop(small(), Regression(SCORES), settings, ALONE, folder)
-    seen = {}
     with Diary(tmp_path, settings, training.progress, console=Console(file=io.StringIO())) as diary:
-        original = diary.validation
-        diary.validation = lambda metrics: (  # type: ignore[method-assign]
-            seen.update({training.progress.update: weights(training.model)}), original(metrics)
-        )[1]  # fmt: skip
         training.run(diary)
     files = sorted((tmp_path / "checkpoints").glob("weights-*"))
     assert [int(path.stem.removeprefix("weights-")) for path in files] == kept
-    assert len(published) == 6, "at every validation"
+    assert list(seen) == [4, 8, 12, 16, 20, 24], "at every validation"
     for name, tensor in published[-1].items():
         mean = sum(seen[update][name].double() for update in kept) / len(kept)
         torch.testing.assert_close(tensor, mean.float(), rtol=0, atol=0)

@@ -8,12 +8,16 @@ import resource
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
 import regard.checkpoint
+from regard import recipes
 from regard.checkpoint import load_model, read, store_scores
+from regard.data.prepare import prepare
 from regard.errors import CheckpointError, ConfigError, RegardError, TrainingError, UsageError
+from regard.run import initial_model
 from regard.tasks.translate import TranslationTask
 from tests.training.toy import arguments, contents, finish, progress, start, train, write_corpus
 
@@ -44,6 +48,25 @@ def test_the_best_loss_is_told_as_a_loss(recipe: Path, tmp_path: Path) -> None:
     losses = {line["loss"]: line["update"] for line in lines if line["kind"] == "valid"}
     assert best == {"metric": "loss", "value": min(losses), "update": losses[min(losses)]}
     assert update_numbers(tmp_path / "run") == [best["update"]]
+
+
+def test_the_gradients_of_parts_add_up(recipe: Path) -> None:
+    """Padded with other neighbours, sentences of unequal lengths count the same."""
+    settings = recipes.load(recipe, ["model.dropout=0", "model.attention_dropout=0"])
+    prepared = prepare(settings, show=False)
+    task = TranslationTask(settings, prepared, 1, torch.device("cpu"))
+    model = initial_model(settings, prepared)
+
+    def gradients(*parts: range) -> list[torch.Tensor]:
+        model.zero_grad()
+        for rows in parts:
+            task.loss(model, np.array(rows)).smoothed.backward()
+        return [parameter.grad.clone() for parameter in model.parameters() if parameter.grad is not None]
+
+    apart, together = gradients(range(3), range(3, 20)), gradients(range(20))
+    assert len(apart) == len(list(model.parameters()))
+    for one, other in zip(apart, together, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-5 * float(other.abs().max()) + 1e-6)
 
 
 def test_a_finished_run_says_so_and_changes_nothing(recipe: Path, tmp_path: Path) -> None:
