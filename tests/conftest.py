@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import random
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch: toys gain nothing from threads, and lose on a busy machine
+os.environ.setdefault(
+    "OMP_NUM_THREADS", "1"
+)  # before torch: toys gain nothing from threads, and lose on a busy machine
 
 import numpy as np
 import pytest
