@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from regard.tasks.translator import Translation as Translation
-    from regard.tasks.translator import Translator as Translator
+from regard.errors import RegardError
 
+if TYPE_CHECKING:
+    from regard.tasks.translation import Attention, PairScore, Translation
+    from regard.tasks.translator import Translator
+
+__all__ = ["Attention", "PairScore", "RegardError", "Translation", "Translator", "load"]
 __version__ = "0.1.0"
 
 
@@ -18,20 +21,24 @@ def load(model: str | Path, device: str = "cpu") -> Translator:
 
     from regard.checkpoint import load_model
     from regard.errors import UsageError
-    from regard.tasks.translator import Translator
+    from regard.tasks.table import TASKS
 
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # of a word that torch does not know, of a GPU that is not there
         raise UsageError(f"cannot compute on the device {device!r}: {str(error).splitlines()[0]}") from None
     trained = load_model(model, device)
-    return Translator(trained.model, trained.tokenizer, trained.recipe, trained.provenance)
+    return TASKS[trained.recipe.task].working(trained.model, trained.tokenizer, trained.recipe, trained.provenance)
 
 
 def __getattr__(name: str) -> object:
-    """`regard.Translator` and `regard.Translation`, imported when first asked for."""
-    if name in ("Translation", "Translator"):
+    """`regard.Translator` and the other public classes, imported when first asked for."""
+    if name in __all__:
         from regard.tasks import translator
 
         return getattr(translator, name)
     raise AttributeError(f"module 'regard' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

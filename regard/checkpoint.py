@@ -29,6 +29,7 @@ from regard.models.build import Model, build
 FORMAT = 1
 MODEL = "model.safetensors"
 BUNDLED = ("demo",)
+BUNDLED_FOLDER = Path(str(resources.files("regard") / "bundled"))
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def replacing(path: Path) -> Iterator[Path]:
         permissions = temporary.stat().st_mode  # what this person's files have; safetensors would let nobody else read
         yield temporary
         temporary.chmod(permissions)
-        with temporary.open("rb") as file:
+        with temporary.open("r+b") as file:  # Windows syncs only what may be written
             os.fsync(file.fileno())
         temporary.replace(path)
     except (OSError, SafetensorError) as error:
@@ -200,7 +201,7 @@ def find_model(name: str | Path) -> Path:
     if (path / MODEL).is_file():
         return path / MODEL
     if str(name) in BUNDLED:
-        return Path(str(resources.files("regard") / "bundled" / f"{name}.safetensors"))
+        return BUNDLED_FOLDER / f"{name}.safetensors"
     if (path / "checkpoints").is_dir():
         raise CheckpointError(f"{path} has no {MODEL} yet: its training has not come to a first validation")
     siblings = [str(each.parent) for each in path.parent.glob(f"*/{MODEL}")] if path.parent.is_dir() else []

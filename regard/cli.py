@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from regard import Translator
     from regard.config import Recipe
     from regard.tasks.testing import TestSet
-    from regard.tasks.translator import Translation
+    from regard.tasks.translation import Translation
 
 app = typer.Typer(
     help="Train attention models from your own data, see through them, and put them to work.",
@@ -124,7 +124,7 @@ def train(
     from regard.run import train
 
     outcome = train(settings, folder, Console())
-    if int(os.environ.get("RANK", "0")) == 0:
+    if outcome.first:
         report_outcome(outcome.reason, folder)
 
 
@@ -148,11 +148,16 @@ def translate(
     top_k: Annotated[int, typer.Option(min=0, help="Sampling: only the k most probable pieces.")] = 0,
     top_p: Annotated[float, typer.Option(help="Sampling: only the most probable pieces up to this sum.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Sampling: the same seed gives the same output.")] = 0,
-    prefix: Annotated[str, typer.Option(help="Text that every output begins with.")] = "",
+    prefix: Annotated[str, typer.Option(help="Text that every output begins with; an empty line stays empty.")] = "",
     no_repeat_ngram: Annotated[
         int | None, typer.Option(min=0, help="Never write a run of this many pieces twice.")
     ] = None,
-    max_ratio: Annotated[float | None, typer.Option(help="Longest output as a multiple of the source.")] = None,
+    length_penalty: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a score: paper, mean or none. [recipe's]")
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="Strength of the paper's length penalty. [recipe's]")] = None,
+    max_ratio: Annotated[float | None, typer.Option(help="Longest output as a multiple of the source …")] = None,
+    max_extra: Annotated[int | None, typer.Option(help="… plus this many pieces.")] = None,
     as_json: Json = False,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
@@ -161,9 +166,9 @@ def translate(
 
     translator = regard.load(model, device)
     options: dict[str, Any] = dict(
-        beam=max(beam or translator.recipe.decoding.beam, 1 if sample else nbest), nbest=nbest, sample=sample,
-        temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, prefix=prefix, no_repeat_ngram=no_repeat_ngram,
-        max_ratio=max_ratio,
+        beam=beam, nbest=nbest, sample=sample, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
+        prefix=prefix, no_repeat_ngram=no_repeat_ngram, length_penalty=length_penalty, alpha=alpha,
+        max_ratio=max_ratio, max_extra=max_extra,
     )  # fmt: skip
     counts = {"split": 0, "length": 0}
     if not text and sys.stdin.isatty():
@@ -191,7 +196,7 @@ def write_translation(translation: Translation, nbest: int, as_json: bool) -> No
     if as_json:
         print(json.dumps(translation.to_dict(), ensure_ascii=False), flush=True)
     elif nbest > 1:
-        for rank, each in enumerate(translation.alternatives or [translation], start=1):
+        for rank, each in enumerate(translation.alternatives, start=1):
             print(f"{rank}\t{each.score:.4f}\t{each.text}")
     else:
         print(translation.text, flush=True)
@@ -219,9 +224,13 @@ def evaluate(
     save: Annotated[bool, typer.Option("--save", help="Store the scores in the model file.")] = False,
 ) -> None:
     """BLEU, chrF and TER with their signatures, on the recipe's test sets or given files."""
-    translator, sets = with_test_sets(model, source, target, data)
+    from regard.checkpoint import BUNDLED_FOLDER, find_model, store_scores
     from regard.tasks.testing import evaluate
 
+    file = find_model(model)
+    if save and file.resolve().parent == BUNDLED_FOLDER.resolve():
+        raise UsageError(f"{model} is part of regard and stays as it is; leave out --save, or copy {file}")
+    translator, sets = with_test_sets(model, source, target, data)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     results = {}
@@ -236,9 +245,7 @@ def evaluate(
     if as_json:
         print(json.dumps(results, ensure_ascii=False, indent=1))
     if save:
-        from regard.checkpoint import find_model, store_scores
-
-        store_scores(find_model(model), results)
+        store_scores(file, results)
 
 
 def with_test_sets(
@@ -256,17 +263,23 @@ def with_test_sets(
 
 
 def with_data_folder(recipe: Recipe, model: str, data: Path | None) -> Recipe:
-    """A model file does not say where data lay; the run folder beside it, or --data, does."""
+    """A model file does not say where data lay; the recipe in its run folder, or --data, does."""
     from dataclasses import replace
 
     from regard import recipes
+    from regard.checkpoint import find_model
+    from regard.data.corpus import BUNDLED
 
-    stored = Path(model) / "config.toml"
-    if data is not None:
-        folder = str(data.resolve())
-    else:
-        folder = recipes.load(stored).data.folder if stored.is_file() else str(Path.cwd())
-    return replace(recipe, data=replace(recipe.data, folder=folder))
+    stored = find_model(model).parent / "config.toml"
+    if stored.is_file():
+        return replace(recipe, data=recipes.load(stored, folder=data).data)
+    files = [file for files in recipe.data.test.values() for file in files if not file.startswith(BUNDLED)]
+    if files and data is None:
+        raise UsageError(
+            f"{model} does not say where its test set ({', '.join(files)}) is. "
+            "Say it with --data DIR or REGARD_DATA=DIR, or give other text with --source FILE and --target FILE"
+        )
+    return replace(recipe, data=replace(recipe.data, folder=str(data.resolve()) if data is not None else ""))
 
 
 @app.command(epilog="Example: `regard compare runs/base runs/deep`, or two files of translations with --target")
@@ -276,37 +289,44 @@ def compare(
     source: SourceFile = None,
     target: TargetFile = None,
     data: DataFolder = None,
+    only: Annotated[str | None, typer.Option("--test", metavar="NAME", help="Only this test set.")] = None,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1_000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
     worst: Annotated[int, typer.Option(min=0, help="Sentences to show that differ most.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """Is B better than A? Paired bootstrap, and the sentences that differ most."""
+    """Is B better than A, on the test sets of A? Paired bootstrap, and the sentences that differ most."""
     from regard.data.corpus import read_lines
     from regard.evaluation.compare import compare
-    from regard.tasks.testing import hypotheses, translate_all
+    from regard.tasks.testing import TestSet, choose, hypotheses, require_same, translate_all
 
     given = {name: hypotheses(name) for name in (a, b)}
-    models = [name for name, lines in given.items() if lines is None]
-    language, references = "", list(read_lines(target)) if target is not None else []
-    if not models and target is None:
+    models = {name: with_test_sets(name, source, target, data) for name, lines in given.items() if lines is None}
+    if models:
+        translator, sets = next(iter(models.values()))
+        language = translator.recipe.data.target_language
+    elif target is not None:
+        language, sets = "", [TestSet(target.name, [], list(read_lines(target)))]
+    else:
         raise UsageError("two files of translations need --target FILE with the references")
-    for name in models:
-        translator, sets = with_test_sets(name, source, target, data)
-        language, references = translator.recipe.data.target_language, sets[0].references
-        given[name] = translate_all(translator, sets[0].sources)
-    lines_a, lines_b = given[a] or [], given[b] or []
-    found = compare(
-        lines_a,
-        lines_b,
-        references,
-        names=(a, b),
-        resamples=resamples,
-        seed=seed,
-        worst=worst,
-        target_language=language,
-    )
-    print(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else "\n".join(found.lines()))
+    sets = choose(sets, only)
+    for name, (_, theirs) in models.items():
+        require_same(sets, theirs, name)
+    results = {}
+    for each in sets:
+        texts = {
+            name: translate_all(models[name][0], each.sources) if lines is None else lines
+            for name, lines in given.items()
+        }
+        found = compare(
+            texts[a], texts[b], each.references, names=(a, b), resamples=resamples, seed=seed, worst=worst,
+            target_language=language,
+        )  # fmt: skip
+        results[each.name] = found.to_dict()
+        if not as_json:
+            print("\n".join([f"test set: {each.name}", *found.lines()]), flush=True)
+    if as_json:
+        print(json.dumps(results, ensure_ascii=False, indent=1))
 
 
 @app.command(epilog="Example: `paste in.de in.en | regard score runs/x`")
@@ -320,12 +340,16 @@ def score(model: ModelName, source: SourceFile = None, target: TargetFile = None
     if source is not None and target is not None:
         given = file_test_set(source, target)
         pairs: Iterator[tuple[str, str]] = zip(given.sources, given.references, strict=True)
+        place = f"{source} and {target}"
     elif source is None and target is None:
-        pairs = decode_pairs(standard_input(), "standard input")
+        pairs, place = decode_pairs(standard_input(), "standard input"), "standard input"
     else:
         raise UsageError("--source and --target go together")
-    for left, right in pairs:
-        (found,) = translator.score([left], [right])
+    for number, (left, right) in enumerate(pairs, start=1):
+        try:
+            found = translator.score(left, right)
+        except UsageError as error:
+            raise UsageError(f"{place}, line {number}: {error}") from None
         if as_json:
             print(json.dumps({**vars(found), "perplexity": found.perplexity}, ensure_ascii=False), flush=True)
         else:
@@ -346,7 +370,13 @@ def view(
 
     translator = regard.load(model)
     seen = translator.attention(text, beam=beam)
-    page = page_of(seen, text, seen.translation.text, translator.recipe.name, translator.facts())
+    if seen.parts > 1:
+        errors.print(
+            f"regard: the text is longer than the {translator.longest} pieces this model was trained for; "
+            f"this is the first of its {seen.parts} parts: {seen.text}",
+            highlight=False, markup=False, soft_wrap=True,
+        )  # fmt: skip
+    page = page_of(seen, seen.text, seen.translation.text, translator.recipe.name, translator.facts())
     if output is None:
         draw(page, Console())
     else:

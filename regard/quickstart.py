@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 import time
 from importlib import resources
 from pathlib import Path
@@ -31,7 +33,7 @@ def quickstart(folder: Path, overrides: list[str], console: Console) -> None:
     say(f"Training a German → English Transformer on 60,000 bundled sentence pairs, into {folder}")
     outcome = train(recipe, folder, console)
     if outcome.reason == "interrupted":
-        say("stopped and saved. Go on with: regard quickstart")
+        say(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
         return
     translator = regard.load(folder)
     say("\nScoring it on test sentences it has never seen …")

@@ -5,18 +5,19 @@ The steps run on synthetic ids of the shape that the recipe asks for, so neither
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
+from pathlib import Path
 
 import torch
 from rich.console import Console
 
 from regard import config
-from regard.data.corpus import locate
+from regard.data.corpus import locate, read_pairs
 from regard.errors import DataError
 from regard.models.build import Model, build
 from regard.tasks.translate import translation_loss
+from regard.training.diary import require_tensorboard
 from regard.training.optimizer import build_optimizer, learning_rate
 
 SENTENCE = 25  # pieces per synthetic sentence
@@ -25,11 +26,12 @@ GIGA = 2**30
 
 
 def rehearse(recipe: config.Recipe, console: Console) -> None:
-    """Report what training this recipe would need; files that are missing are said last, as an error."""
+    """Report what training this recipe would need; what is wrong with its files is said last, as an error."""
 
     def say(text: str) -> None:
-        console.print(text, highlight=False, soft_wrap=True)
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
 
+    require_tensorboard(recipe.training)
     training, pieces = recipe.training, recipe.tokenizer.pieces
     torch.manual_seed(training.seed)
     model = build(recipe.model, pieces, pieces)
@@ -46,34 +48,49 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
         loss = step(recipe, model, optimizer, tokens, number)
         seconds = time.perf_counter() - began
         say(f"step {number}: {tokens:,} target tokens, loss {loss:.3f} per token, {tokens / seconds:,.0f} tokens/s")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    say(f"peak memory of this rehearsal: {peak / GIGA:.2f} GB")
+    if peak := peak_memory():
+        say(f"peak memory of this rehearsal: {peak / GIGA:.2f} GB")
     if tokens < part:
         say(
             f"training takes parts of {part:,} target tokens, {part / tokens:.1f} times as many; memory for them grows alike"
         )
     hours = training.updates * training.batch_tokens * seconds / tokens / 3600
     say(
-        f"{training.updates:,} updates of {training.batch_tokens:,} tokens would take about {hours:,.1f} hours here, alone"
+        f"{training.updates:,} updates of {training.batch_tokens:,} tokens would take about {hours:,.1f} hours on this CPU"
     )
-    if missing := missing_files(recipe.data):
-        raise DataError("\n".join(missing))
+    if mistakes := mistakes_in_files(recipe.data):
+        raise DataError("\n".join(mistakes))
     say("the recipe is sound; nothing was written")
 
 
-def missing_files(data: config.ParallelText) -> list[str]:
-    """What `train` or `evaluate` would stop at, without downloading anything."""
-    tests = [(f"test.{name}", files) for name, files in data.test.items()]
+def mistakes_in_files(data: config.ParallelText) -> list[str]:
+    """What `train` or `evaluate` would stop at before its first pair, without downloading anything."""
+    tests = [(f"test.{name}", name, files) for name, files in data.test.items()]
     lines = []
-    for name, files in [("train", data.train), ("valid", data.valid), *tests]:
-        for file in files:
-            if file in data.download:
-                continue
+    for setting, split, files in [("train", "train", data.train), ("valid", "valid", data.valid), *tests]:
+        there = [file for file in files if file not in data.download or (Path(data.folder) / file).is_file()]
+        found = []
+        for file in there:
             try:
                 locate(file, data)
             except DataError as error:
-                lines.append(f"data.{name}: {error}")
+                found.append(f"data.{setting}: {error}")
+        if not found and len(there) == len(files):
+            try:
+                next(read_pairs(files, data, split))
+            except DataError as error:
+                found.append(f"data.{setting}: {error}")
+        lines += found
     return lines
+
+
+def peak_memory() -> int:
+    """The most bytes that this process ever held; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def step(recipe: config.Recipe, model: Model, optimizer: torch.optim.Optimizer, tokens: int, number: int) -> float:

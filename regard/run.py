@@ -16,18 +16,20 @@ import torch
 from rich.console import Console
 from torch import Tensor
 
-from regard import config, recipes
+from regard import __version__, config, recipes
 from regard.checkpoint import MODEL, replacing, save_model, without_paths
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
 from regard.models.build import Model, build
-from regard.tasks.translate import TranslationTask
+from regard.tasks.table import TASKS
 from regard.training.diary import Diary, require_tensorboard
 from regard.training.distributed import Workers, join
 from regard.training.loop import Loop, Outcome
 from regard.training.run_folder import Progress, RunFolder
 
 CONFIG = "config.toml"
+# When this file is imported: what cannot be told should be said before training, not after.
+VERSIONS = {"regard": __version__, **{name: version(name) for name in ("torch", "sentencepiece", "numpy")}}
 
 # Settings that may change when a run goes on: they do not touch what was computed so far. `accumulate` may as long as
 # an update keeps its number of parts (see `basis`): two processes can take over from one that accumulates two parts.
@@ -63,13 +65,13 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
         parameters = sum(parameter.numel() for parameter in model.parameters())
         say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {workers.device}")
         parts = settings.accumulate * workers.count
-        task = TranslationTask(recipe, prepared, parts, workers.device)
+        task = TASKS[recipe.task].training(recipe, prepared, parts, workers.device)
         run_folder = RunFolder(folder, settings, workers, basis(prepared, parts), publish)
         loop = Loop(model, task, settings, workers, run_folder)
         done, ended = loop.progress.update, loop.ended()
         if ended:
             say(f"nothing is left to do: this run ended at update {done:,}. With more updates or patience it goes on.")
-            return Outcome(ended, loop.progress, seconds=0.0)
+            return Outcome(ended, loop.progress, seconds=0.0, first=workers.first)
         if done:
             say(f"going on after update {done:,} of {settings.updates:,}")
         if workers.first:
@@ -140,7 +142,7 @@ def provenance(recipe: config.Recipe, prepared: Prepared, progress: Progress) ->
     """Where a model comes from: stored in its file."""
     lengths, metric, best = prepared.train.lengths, recipe.training.metric, progress.best
     return {
-        "versions": {name: version(name) for name in ("regard", "torch", "sentencepiece", "numpy")},
+        "versions": VERSIONS,
         "python": platform.python_version(),
         "seed": recipe.training.seed,
         "updates": progress.update,

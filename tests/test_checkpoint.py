@@ -53,6 +53,14 @@ def test_round_trip(file: Path, model: Model, tiny_recipe: config.Recipe, tiny_t
         assert torch.equal(wanted, found), name
 
 
+@pytest.mark.parametrize(("key", "value"), [("task", "juggle"), ("model", {"architecture": "abacus"})])
+def test_a_task_or_architecture_of_another_version(file: Path, key: str, value: Any) -> None:
+    settings = json.loads(read(file)[1]["recipe"])
+    rewrite(file, recipe=json.dumps({**settings, key: value}))
+    with pytest.raises(CheckpointError, match=r"unknown (task 'juggle'|architecture 'abacus').*\n.*regard 0\.0\.9"):
+        load_model(file)
+
+
 def test_the_folder_will_do(file: Path) -> None:
     assert load_model(file.parent).provenance == load_model(str(file)).provenance == PROVENANCE
 

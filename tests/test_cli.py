@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -227,6 +228,49 @@ def test_a_dry_run_counts_and_writes_nothing(tmp_path: Path, monkeypatch: pytest
     assert not os.listdir(tmp_path)
 
 
+def test_a_dry_run_reads_the_first_pair_of_each_text(tmp_path: Path) -> None:
+    recipe = tmp_path / "my.toml"
+    recipe.write_text(
+        "[data]\ntrain = ['train.tsv']\nvalid = ['valid.tsv']\ntarget_column = 3\n"
+        "test = {own = ['a', 'b'], far = ['far.tsv']}\ndownload = {'far.tsv' = 'http://localhost:1/x 0'}\n"
+        "[model]\nsize = 'tiny'\n[training]\nbatch_tokens = 128\n",
+        encoding="utf-8",
+    )
+    (tmp_path / "train.tsv").write_text("no tabs at all\n", encoding="utf-8")
+    (tmp_path / "valid.tsv").write_text("one\ttwo\n", encoding="utf-8")
+    for name in "ab":
+        (tmp_path / name).touch()
+    said = fail("train", recipe, "--dry-run")
+    assert f"data.train: {tmp_path / 'train.tsv'}, line 1 has 1 tab-separated columns, but column 3" in said
+    assert f"data.valid: {tmp_path / 'valid.tsv'}, line 1 has 2 tab-separated columns, but column 3" in said
+    assert f"data.test.own: {tmp_path / 'a'} and {tmp_path / 'b'} are empty" in said
+    assert "far" not in said
+    for name in ("train.tsv", "valid.tsv"):
+        (tmp_path / name).write_text("0\tone\ttwo\n", encoding="utf-8")
+    for name in "ab":
+        (tmp_path / name).write_text("one\n", encoding="utf-8")
+    assert "the recipe is sound" in succeed("train", recipe, "--dry-run").out
+
+
+def test_a_dry_run_without_tensorboard_or_where_memory_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("train", ROOT / "recipes" / "translate" / "tiny.toml", "--dry-run", "--set", "training.batch_tokens=128")
+    monkeypatch.setitem(sys.modules, "resource", None)  # as on Windows
+    out = succeed(*command).out
+    assert "the recipe is sound" in out
+    assert "peak memory" not in out
+    monkeypatch.setattr("regard.training.diary.find_spec", lambda name: None)
+    assert "needs TensorBoard" in fail(*command, "--set", "training.tensorboard=true")
+
+
+def test_a_quickstart_that_stopped_says_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped = SimpleNamespace(reason="interrupted")
+    monkeypatch.setattr("regard.quickstart.train", lambda *given: stopped)
+    command = ("quickstart", "--run", tmp_path / "a b", "--set", "training.updates=9")
+    assert succeed(*command).lines[-1].endswith(f"regard quickstart --run '{tmp_path}/a b' --set training.updates=9")
+
+
 def test_training_goes_on_only_with_the_same_settings(folder: Path, run: Path) -> None:
     same = ("train", folder / "toy.toml", "--run", run, *prepared(folder))
     before = (run / "model.safetensors").read_bytes()
@@ -417,11 +461,37 @@ def test_saved_scores_stay_with_the_model(run: Path, tmp_path: Path) -> None:
     assert kept.translate(SENTENCE) == regard.load(run).translate(SENTENCE)
 
 
-def test_a_model_file_alone_needs_to_be_told_where_the_data_is(folder: Path, run: Path) -> None:
-    file = run / "model.safetensors"
-    assert "Say where the data is with --data" in fail("evaluate", file)
+def test_a_model_file_alone_needs_to_be_told_where_the_data_is(
+    folder: Path, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "model.safetensors"
+    shutil.copy(run / "model.safetensors", file)
+    (tmp_path / "toy.tsv").write_text("test\tJa.\tYes.\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)  # where a file of the same name means nothing
+    said = fail("evaluate", file)
+    assert "(toy.tsv)" in said
+    assert all(option in said for option in ("--data DIR", "--source FILE", "--target FILE"))
     assert "--data" in fail("evaluate", file, "--data", folder / "none")
-    assert succeed("evaluate", file, "--data", folder).out == succeed("evaluate", run).out
+    right = succeed("evaluate", run).out
+    assert succeed("evaluate", file, "--data", folder).out == right
+    assert succeed("evaluate", run / "model.safetensors").out == right
+
+
+def test_a_run_knows_files_that_lay_elsewhere(folder: Path, run: Path, tmp_path: Path) -> None:
+    """The model file keeps only their names; a namesake in the data folder is not meant."""
+    elsewhere, namesake, copy = tmp_path / "toy.tsv", tmp_path / "data" / "toy.tsv", tmp_path / "run"
+    elsewhere.write_text("test\tJa.\tYes.\n", encoding="utf-8")
+    namesake.parent.mkdir()
+    shutil.copy(folder / "toy.tsv", namesake)
+    shutil.copytree(run, copy)
+    stored = recipes.load(copy / "config.toml", [f"data.test.test=['{elsewhere}']"], namesake.parent)
+    (copy / "config.toml").write_text(recipes.to_toml(stored), encoding="utf-8")
+    assert succeed("evaluate", copy).out.startswith("test (1 sentences)\n")
+    assert "no test set with the sentences of 'test'" in fail("compare", run, copy, "--resamples", 100)
+
+
+def test_what_is_bundled_stays_as_it_is() -> None:
+    assert "demo is part of regard" in fail("evaluate", "demo", "--save")
 
 
 def test_compare_files_and_models(folder: Path, run: Path, tmp_path: Path) -> None:
@@ -430,15 +500,32 @@ def test_compare_files_and_models(folder: Path, run: Path, tmp_path: Path) -> No
     good.write_text("".join(f"{line}\n" for line in references), encoding="utf-8")
     bad.write_text("".join(f"{line.split()[0]}\n" for line in references), encoding="utf-8")
     files = ("--target", folder / "test.en", "--resamples", 100)
-    found = json.loads(succeed("compare", bad, good, *files, "--json").out)
+    found = json.loads(succeed("compare", bad, good, *files, "--json").out)["test.en"]
     assert all(metric["difference"] > 0 for metric in found["metrics"])
     assert "B - A" in succeed("compare", bad, good, *files).out
     with_model = succeed("compare", run, good, "--source", folder / "test.de", *files, "--json")
-    assert json.loads(with_model.out)["metrics"][0]["scores"][1] == pytest.approx(100.0)
-    itself = json.loads(succeed("compare", run, run, "--resamples", 100, "--json").out)
+    assert json.loads(with_model.out)["test.de"]["metrics"][0]["scores"][1] == pytest.approx(100.0)
+    itself = json.loads(succeed("compare", run, run, "--resamples", 100, "--json").out)["test"]
     assert all(metric["difference"] == 0 and metric["p_value"] == 1 for metric in itself["metrics"])
     assert "--target" in fail("compare", bad, good)
     assert "each line needs exactly one reference" in fail("compare", bad, folder / "toy.tsv", *files)
+
+
+def test_models_are_compared_on_each_test_set_of_the_first(folder: Path, run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(run, copy)
+    (tmp_path / "more.tsv").write_text("more\tJa.\tYes.\n", encoding="utf-8")
+    more = [f"data.test.more=['{tmp_path / 'more.tsv'}']"]
+    stored = recipes.load(run / "config.toml", more)
+    (copy / "config.toml").write_text(recipes.to_toml(stored), encoding="utf-8")
+    options = ("--resamples", 100, "--worst", 0)
+    both = json.loads(succeed("compare", copy, copy, *options, "--json").out)
+    assert {name: found["sentences"] for name, found in both.items()} == {"test": 12, "more": 1}
+    assert succeed("compare", copy, copy, "--test", "more", *options).lines[0] == "test set: more"
+    assert "1 sentences" in succeed("compare", copy, copy, "--test", "more", *options).out
+    assert list(json.loads(succeed("compare", run, copy, *options, "--json").out)) == ["test"]
+    assert "no test set with the sentences of 'more'" in fail("compare", copy, run, *options)
+    assert "no test set 'mor'. Did you mean 'more'?" in fail("compare", copy, run, "--test", "mor")
 
 
 def test_score_pairs_and_files(folder: Path, run: Path) -> None:

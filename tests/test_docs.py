@@ -15,7 +15,6 @@ from regard import cli
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted(path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "regard").rglob("*.md")])
-DEMO = ROOT / "regard" / "bundled" / "demo.safetensors"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -35,14 +34,8 @@ def blocks(path: Path, *languages: str) -> list[tuple[int, str]]:
 def test_python_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
-    skipped = []
     for line, block in blocks(path, "python"):
-        if not DEMO.is_file() and ("demo" in block or (skipped and "model." in block)):
-            skipped.append(line)
-            continue
         exec(compile("\n" * (line - 1) + block, str(path), "exec"), names)
-    if skipped:
-        pytest.skip(f"the blocks in lines {skipped} need the demo model, and {name_of(DEMO)} is not there")
 
 
 def commands(text: str) -> Iterator[list[str]]:

@@ -162,6 +162,14 @@ def test_importing_does_not_load_torch(module: str) -> None:
     assert result.returncode == 0, result.stderr
 
 
+def test_one_file_knows_of_other_processes() -> None:
+    words = ("RANK", "WORLD_SIZE", "torch.distributed")
+    knowing = {
+        name for name, path in MODULES.items() if any(word in path.read_text(encoding="utf-8") for word in words)
+    }
+    assert knowing == {"regard.training.distributed"}
+
+
 SAMPLE = """
 from typing import TYPE_CHECKING
 import torch.nn as nn

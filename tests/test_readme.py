@@ -67,6 +67,11 @@ def test_the_commands_do_what_the_readme_says(somebody: Path) -> None:
             assert done.stdout.rstrip() == shown.rstrip(), f"$ {command} prints something else than the README shows"
 
 
+def test_nothing_is_left_to_fill_in() -> None:
+    left = [word for word in README.split() if re.fullmatch(r"[A-Z_]{6,}", word)]
+    assert not left, f"README.md holds a placeholder: {', '.join(left)}"
+
+
 def test_the_two_commands_are_there() -> None:
     for target in ("quickstart", "test"):
         assert f"make {target}" in README

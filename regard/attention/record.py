@@ -1,12 +1,14 @@
 """Look inside: `with record(model) as seen:` keeps every tensor that the model's modules name while they compute.
 
-Nothing is kept, and the fast path is taken, unless somebody asks.
+Nothing is kept, and the fast path is taken, unless somebody asks; and only what the asking thread computes is kept, so
+that others may use the model meanwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import local
 
 from torch import Tensor, nn
 
@@ -14,20 +16,29 @@ from torch import Tensor, nn
 class Observed(nn.Module):
     """A module that can show what it computes. It calls `note(name=tensor)`; outside `record` that does nothing."""
 
-    noted: list[dict[str, Tensor]] | None = None
-
     @property
     def recording(self) -> bool:
-        return self.noted is not None
+        return self in here.noted
 
     def note(self, **tensors: Tensor) -> None:
         """Keep tensors under their names; a name that comes again begins the module's next call."""
-        if self.noted is None:
+        if not self.recording:
             return
-        if not self.noted or not self.noted[-1].keys().isdisjoint(tensors):
-            self.noted.append({})
+        calls = here.noted[self]
+        if not calls or not calls[-1].keys().isdisjoint(tensors):
+            calls.append({})
         # A copy: the search writes on the logits that a step gives it.
-        self.noted[-1].update({name: tensor.detach().clone() for name, tensor in tensors.items()})
+        calls[-1].update({name: tensor.detach().clone() for name, tensor in tensors.items()})
+
+
+class _Here(local):
+    """What is being recorded in this thread. Not a ContextVar: torch.compile cannot see through one."""
+
+    def __init__(self) -> None:
+        self.noted: dict[Observed, list[dict[str, Tensor]]] = {}
+
+
+here = _Here()
 
 
 class Record(Mapping[str, Mapping[str, Tensor]]):
@@ -61,12 +72,10 @@ class Record(Mapping[str, Mapping[str, Tensor]]):
 def record(model: nn.Module) -> Iterator[Record]:
     """Record every observed module of the model; what was seen stays available afterwards."""
     observed = {name or "model": module for name, module in model.named_modules() if isinstance(module, Observed)}
-    before = {name: module.noted for name, module in observed.items()}
     noted: dict[str, list[dict[str, Tensor]]] = {name: [] for name in observed}
-    for name, module in observed.items():
-        module.noted = noted[name]
+    before = here.noted
+    here.noted = {**before, **{module: noted[name] for name, module in observed.items()}}
     try:
         yield Record(noted)
     finally:
-        for name, module in observed.items():
-            module.noted = before[name]
+        here.noted = before

@@ -17,15 +17,14 @@ FREE = -1
 
 
 class Rules:
-    """Forced prefixes, no repeated n-gram, and never a start or padding token."""
+    """Forced prefixes, no repeated n-gram, and never a start, padding or unknown token."""
 
     def __init__(
         self, special: Special, no_repeat_ngram: int, prefixes: Sequence[Sequence[int]], device: torch.device
     ) -> None:
         self.special = special
         self.no_repeat_ngram = no_repeat_ngram
-        # A tokenizer may use one id for start and end; the end stays possible.
-        self.never = torch.tensor(sorted({special.start, special.pad} - {special.end}), dtype=torch.long, device=device)
+        self.never = torch.tensor(sorted(special.never), dtype=torch.long, device=device)
         longest = max(map(len, prefixes), default=0)
         filled = [[*prefix, *[FREE] * (longest - len(prefix))] for prefix in prefixes]
         self.forced = torch.tensor(filled, dtype=torch.long, device=device).view(len(prefixes), longest)

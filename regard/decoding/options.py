@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from numbers import Integral, Real
+from typing import Any, Literal
 
 from regard.errors import UsageError, did_you_mean
 
@@ -20,6 +22,50 @@ class Special:
     """Closes a sentence; no rule ever forbids it."""
     pad: int
     """Fills up batches; never produced."""
+    unknown: int | None = None
+    """Stands for what a vocabulary lacks; never produced."""
+
+    @property
+    def never(self) -> set[int]:
+        """What no output holds. A tokenizer may use one id for start and end; the end stays possible."""
+        return {id for id in (self.start, self.pad, self.unknown) if id is not None} - {self.end}
+
+
+# Of each option: its kind, the values it may have, and a test of them.
+RULES: dict[str, tuple[type, str, Callable[[Any], bool]]] = {
+    "beam": (Integral, "at least 1", lambda value: value >= 1),
+    "nbest": (Integral, "at least 1", lambda value: value >= 1),
+    "alpha": (Real, "at least 0 and at most 10", lambda value: 0 <= value <= 10),
+    "max_ratio": (Real, "at least 0 and finite", lambda value: 0 <= value < float("inf")),
+    "max_extra": (Integral, "at least 0", lambda value: value >= 0),
+    "batch_tokens": (Integral, "at least 1", lambda value: value >= 1),
+    "sample": (bool, "True or False", lambda value: True),
+    "temperature": (Real, "above 0 and finite", lambda value: 0 < value < float("inf")),
+    "top_k": (Integral, "at least 0", lambda value: value >= 0),
+    "top_p": (Real, "above 0 and at most 1", lambda value: 0 < value <= 1),
+    "seed": (Integral, "at least 0", lambda value: value >= 0),
+    "no_repeat_ngram": (Integral, "at least 0", lambda value: value >= 0),
+    "early_stop": (bool, "True or False", lambda value: True),
+}
+KINDS = {Integral: "a whole number", Real: "a number", bool: "True or False"}
+
+
+def check_values(values: Mapping[str, object]) -> None:
+    """Refuse options of the wrong kind or out of their range, all of them at once."""
+    mistakes = []
+    for name, value in values.items():
+        if name == "length_penalty":
+            if value not in LENGTH_PENALTIES:
+                hint = did_you_mean(str(value), LENGTH_PENALTIES)
+                mistakes.append(f"{name} must be one of {', '.join(LENGTH_PENALTIES)}, not {value!r}.{hint}")
+            continue
+        kind, wanted, fits = RULES[name]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            mistakes.append(f"{name} must be {KINDS[kind]}, not {value!r}")
+        elif not fits(value):
+            mistakes.append(f"{name} must be {wanted}, not {value!r}")
+    if mistakes:
+        raise UsageError("\n".join(mistakes))
 
 
 @dataclass(frozen=True)
@@ -50,29 +96,9 @@ class Search:
     """Beam: stop a sentence as soon as nothing still unfinished can enter the n best; the answer is the same."""
 
     def __post_init__(self) -> None:
-        mistakes = [
-            f"{name} must be {wanted}, not {getattr(self, name)!r}"
-            for name, wanted, fits in (
-                ("beam", "at least 1", self.beam >= 1),
-                ("nbest", "at least 1", self.nbest >= 1),
-                ("alpha", "at least 0", 0 <= self.alpha < float("inf")),
-                ("temperature", "above 0", 0 < self.temperature < float("inf")),
-                ("top_k", "at least 0", self.top_k >= 0),
-                ("top_p", "above 0 and at most 1", 0 < self.top_p <= 1),
-                ("seed", "at least 0", self.seed >= 0),
-                ("no_repeat_ngram", "at least 0", self.no_repeat_ngram >= 0),
-            )
-            if not fits
-        ]
-        if self.length_penalty not in LENGTH_PENALTIES:
-            hint = did_you_mean(self.length_penalty, LENGTH_PENALTIES)
-            mistakes.append(
-                f"length_penalty must be one of {', '.join(LENGTH_PENALTIES)}, not {self.length_penalty!r}.{hint}"
-            )
+        check_values(vars(self))
         if not self.sample and self.nbest > self.beam:
-            mistakes.append(f"nbest = {self.nbest} needs a beam of at least as many, not {self.beam}")
-        if mistakes:
-            raise UsageError("\n".join(mistakes))
+            raise UsageError(f"nbest = {self.nbest} needs a beam of at least as many, not {self.beam}")
 
     def penalty(self, length: int) -> float:
         """What a log-probability is divided by: lp(Y) of Wu et al. (2016), section 7. It never falls as `length` grows."""

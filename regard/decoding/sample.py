@@ -15,18 +15,22 @@ from regard.decoding.constraints import NEVER
 from regard.decoding.options import Search
 from regard.decoding.walk import Candidates, Choose, Paths
 
+COLDEST, HOTTEST = 1e-30, 1e30  # what a float32 can be divided by; beyond, nothing would change
+
 
 def at_random(options: Search, limits: Tensor, seeds: Sequence[int]) -> Choose:
     """A chooser whose draws depend on the seed, the sentence's own seed, the path and the step, and on nothing else."""
     uniform = _uniform(options, limits, seeds)
+    temperature = min(max(options.temperature, COLDEST), HOTTEST)
 
     def choose(allowed: Tensor, normaliser: Tensor, paths: Paths) -> Candidates:
         sentences, width, _ = allowed.shape
         draws = uniform[paths.sentences, :, paths.tokens.size(2)].view(sentences, width, -1)  # [S, P] → [S, W, P / W]
-        logits, ids = _filtered(allowed / options.temperature, options)  # [S, W, K]
+        # Below the best, which stays at 0: a low temperature then sends the others to -inf, and nothing to infinity.
+        logits, ids = _filtered((allowed - allowed.amax(-1, keepdim=True)) / temperature, options)  # [S, W, K]
         cumulative = logits.softmax(-1).cumsum(-1)
         place = torch.searchsorted(cumulative, draws * cumulative[..., -1:], right=True)  # [S, W, P / W]
-        place = place.clamp(max=logits.size(-1) - 1)  # only numbers that are not numbers get there
+        place = place.clamp(max=logits.size(-1) - 1)  # NaN gets there, and its log-probability below is NaN, too
         token = place if ids is None else ids.gather(2, place)
         parent = torch.arange(width, device=token.device).view(1, -1, 1).expand(token.shape)
         log_probability = allowed.gather(2, token) - normaliser

@@ -59,7 +59,7 @@ def _check(limits: list[int], special: Special, prefixes: Sequence[Sequence[int]
                 f"the prefix of sentence {number} has {len(prefix)} tokens, more than the {limit} it may have:"
                 " shorten the prefix or raise the limit"
             )
-        if unwanted := {special.start, special.end, special.pad}.intersection(prefix):
+        if unwanted := {*special.never, special.end}.intersection(prefix):
             raise UsageError(f"the prefix of sentence {number} holds {min(unwanted)}, which is not a token of text")
         if seed < 0:
             raise UsageError(f"the seed of sentence {number} is {seed}; it cannot be below 0")

@@ -35,10 +35,10 @@ def score(hypotheses: Sequence[str], references: Sequence[str], *, target_langua
     return scores
 
 
-def bleu(hypotheses: Sequence[str], references: Sequence[str]) -> float:
-    """Corpus BLEU with 13a tokens: the quick look during training."""
+def bleu(hypotheses: Sequence[str], references: Sequence[str], target_language: str = "") -> float:
+    """Corpus BLEU alone, the same that `score` gives: the quick look during training."""
     check_pairs(hypotheses, references)
-    return float(BLEU(force=True).corpus_score(hypotheses, [references]).score)
+    return float(bleu_for(target_language, quiet=True).corpus_score(hypotheses, [references]).score)
 
 
 def paper_score(hypotheses: Sequence[str], references: Sequence[str], target_language: str) -> Score:
@@ -75,23 +75,24 @@ def language_code(language: str) -> str:
     return language.lower().replace("_", "-").partition("-")[0]
 
 
-def bleu_for(target_language: str) -> BLEU:
+def bleu_for(target_language: str, *, quiet: bool = False) -> BLEU:
     """BLEU with the tokens that suit a language; the signature tells which they were.
 
     Chinese is cut into characters. Japanese and Korean use MeCab where sacreBLEU finds it
     (`pip install 'sacrebleu[ja]'`, `[ko]`). Without it Japanese, which has no spaces, is cut into characters;
     Korean, which has them, keeps 13a words, since BLEU over its characters would look flatteringly high.
+    `quiet` keeps sacreBLEU from remarking that outputs look tokenised, as those of a beginner often do.
     """
     language = language_code(target_language)
     if language == "zh":
-        return BLEU(tokenize="zh")
+        return BLEU(tokenize="zh", force=quiet)
     without_mecab = {"ja": "char", "ko": "13a"}
     if language in without_mecab:
         try:
-            return BLEU(tokenize=f"{language}-mecab")
+            return BLEU(tokenize=f"{language}-mecab", force=quiet)
         except RuntimeError:  # how sacreBLEU says that MeCab is not installed
-            return BLEU(tokenize=without_mecab[language])
-    return BLEU(tokenize="13a")
+            return BLEU(tokenize=without_mecab[language], force=quiet)
+    return BLEU(tokenize="13a", force=quiet)
 
 
 def ter_for(target_language: str) -> TER:

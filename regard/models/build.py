@@ -7,7 +7,9 @@ from regard.models.transformer import Transformer
 
 Model = Transformer
 
+MODELS: dict[str, type[Model]] = {"transformer": Transformer}
+
 
 def build(settings: config.Transformer, source_size: int, target_size: int) -> Model:
     """An untrained model; torch's seed decides its weights."""
-    return Transformer(settings, source_size, target_size)
+    return MODELS[settings.architecture](settings, source_size, target_size)

@@ -8,7 +8,7 @@ from pathlib import Path
 from regard import config
 from regard.data.corpus import read_lines, read_pairs
 from regard.data.progress import progress
-from regard.errors import UsageError
+from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import Score, paper_score, score
 from regard.tasks.translator import Translator
 
@@ -40,6 +40,26 @@ def file_test_set(source: Path, target: Path) -> TestSet:
     data = config.ParallelText()
     pairs = list(read_pairs((str(source.resolve()), str(target.resolve())), data, "test"))
     return TestSet(source.name, [left for left, _ in pairs], [right for _, right in pairs])
+
+
+def choose(sets: list[TestSet], name: str | None) -> list[TestSet]:
+    """The test set of that name, or all."""
+    chosen = [each for each in sets if name in (None, each.name)]
+    if not chosen:
+        names = [each.name for each in sets]
+        raise UsageError(f"no test set {name!r}.{did_you_mean(str(name), names)} There are: {', '.join(names)}")
+    return chosen
+
+
+def require_same(sets: list[TestSet], theirs: list[TestSet], model: str) -> None:
+    """Refuse to compare models on texts that only one of them calls its test; what the sets are called may differ."""
+    known = [(each.sources, each.references) for each in theirs]
+    for each in sets:
+        if (each.sources, each.references) not in known:
+            raise UsageError(
+                f"the recipe of {model} has no test set with the sentences of {each.name!r}, so the models cannot be "
+                "compared on it; give --source FILE and --target FILE"
+            )
 
 
 def translate_all(translator: Translator, sources: list[str], beam: int | None = None) -> list[str]:

@@ -18,7 +18,7 @@ from regard.data.batching import Position, TokenBatches, pad
 from regard.data.corpus import read_pairs
 from regard.data.ids import PairIds
 from regard.data.prepare import Prepared
-from regard.data.tokenizer import END, PAD, START
+from regard.data.tokenizer import END, PAD, START, UNKNOWN
 from regard.decoding.batches import in_batches
 from regard.decoding.options import Hypothesis, Search, Special
 from regard.decoding.search import search
@@ -27,7 +27,7 @@ from regard.models.build import Model
 from regard.training.loss import Loss, projected_loss
 from regard.training.task import Part
 
-SPECIAL = Special(start=START, end=END, pad=PAD)
+SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)
 
 
 class TranslationTask:
@@ -58,7 +58,7 @@ class TranslationTask:
         greedy = Search(beam=1, length_penalty="none")
         outputs = decode(model, self.sources, greedy, self.recipe.decoding)
         texts = [self.tokenizer.decode(best[0].tokens) for best in outputs]
-        return {"loss": total / tokens, "bleu": bleu(texts, self.references)}
+        return {"loss": total / tokens, "bleu": bleu(texts, self.references, self.recipe.data.target_language)}
 
     def _tensors(self, ids: PairIds, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
         """Source [S, K], and target as the decoder reads it and as it should write it [S, T]."""
@@ -69,12 +69,17 @@ class TranslationTask:
         return source_ids, read, wanted
 
     def _validation_text(self) -> tuple[list[list[int]], list[str]]:
-        """Sentences to decode, spread evenly over the file: many corpora are sorted by length."""
+        """Sentences to decode, none too long, spread evenly over the file: many corpora are sorted by length."""
         data = self.recipe.data
-        pairs = [pair for pair in read_pairs(data.valid, data, "valid") if all(pair)]
-        stride = math.ceil(len(pairs) / self.recipe.training.validate_sentences)
-        sources, references = zip(*pairs[::stride], strict=True)
-        return self.tokenizer.encode_all(sources, "source"), list(references)
+        sources, targets = zip(*read_pairs(data.valid, data, "valid"), strict=True)
+        encoded = self.tokenizer.encode_all(sources, "source"), self.tokenizer.encode_all(targets, "target")
+        kept = [
+            (source, reference)
+            for source, target, reference in zip(*encoded, targets, strict=True)
+            if 0 < len(source) <= data.max_pieces and 0 < len(target) <= data.max_pieces
+        ]
+        chosen = kept[:: math.ceil(len(kept) / self.recipe.training.validate_sentences)]
+        return [source for source, _ in chosen], [reference for _, reference in chosen]
 
 
 def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor, smoothing: float) -> Loss:
@@ -84,9 +89,10 @@ def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor,
     return projected_loss(states[real], model.output.weight, wanted[real], smoothing)
 
 
-def length_limit(source_length: int, settings: config.Decoding, max_positions: int) -> int:
-    """The most steps an output may take, its end included; a function of the sentence alone."""
-    return min(int(settings.max_ratio * source_length) + settings.max_extra, max_positions)
+def length_limit(source_length: int, settings: config.Decoding, max_positions: int, prefix_length: int = 0) -> int:
+    """The most steps an output may take, its end included; a function of the sentence and its prefix alone."""
+    own = int(min(settings.max_ratio * source_length, max_positions)) + settings.max_extra
+    return min(prefix_length + own, max_positions)
 
 
 def decode(
@@ -101,16 +107,19 @@ def decode(
     device = model.output.weight.device
     width = options.nbest if options.sample else options.beam
     found: list[list[Hypothesis]] = [[] for _ in sources]
+    prefixes = [()] * len(sources) if prefixes is None else prefixes
     for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, width):
         ids = pad([np.array(sources[index], dtype=np.int64) for index in batch], end=True)  # [S, K]
-        limits = [length_limit(len(sources[index]), settings, model.max_positions) for index in batch]
+        limits = [
+            length_limit(len(sources[index]), settings, model.max_positions, len(prefixes[index])) for index in batch
+        ]
         results = search(
             model,
             torch.from_numpy(ids).to(device),
             torch.tensor(limits, device=device),
             options,
             SPECIAL,
-            prefixes=[prefixes[index] for index in batch] if prefixes is not None else None,
+            prefixes=[prefixes[index] for index in batch],
             seeds=[zlib.crc32(np.array(sources[index], dtype="<i4").tobytes()) for index in batch],
         )
         for index, hypotheses in zip(batch, results, strict=True):

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypedDict, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
 import torch
@@ -17,101 +17,22 @@ from torch import Tensor
 from regard import config
 from regard.attention.record import Record, record
 from regard.data.batching import pad
-from regard.data.tokenizer import END, Tokenizer
-from regard.decoding.options import Hypothesis, Search
+from regard.data.tokenizer import END, UNKNOWN, Tokenizer
+from regard.decoding.options import Hypothesis, Search, check_values
 from regard.errors import UsageError, did_you_mean
+from regard.evaluation.scores import language_code
 from regard.models.build import Model
 from regard.tasks.sentences import split_text
 from regard.tasks.translate import decode
+from regard.tasks.translation import Attention, Options, PairScore, Translation, concatenate
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
 
+Texts: TypeAlias = list[str] | tuple[str, ...]  # a string is a Sequence[str], too, and means one text
+
 LOOK_AHEAD = 2_048  # bounds memory on files of any length
-
-
-@dataclass(frozen=True)
-class Translation:
-    """What became of one text."""
-
-    text: str
-    score: float
-    """Log-probability after the length penalty; higher is better, comparable between outputs of one source."""
-    tokens: list[str]
-    """The pieces that were written."""
-    token_log_probabilities: list[float]
-    """Of each piece, and of the end where the model wrote it."""
-    finish_reason: str
-    """`end`: the model closed the sentence; `length`: it reached the length limit; `empty`: there was nothing to say."""
-    parts: int = 1
-    """How many parts a text longer than the model was trained for was split into."""
-    alternatives: list[Translation] = field(default_factory=list)
-    """The n best, this one first, when more than one was asked for."""
-
-    def __str__(self) -> str:
-        return self.text
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        content: dict[str, Any] = {
-            "text": self.text,
-            "score": self.score,
-            "tokens": self.tokens,
-            "token_log_probabilities": self.token_log_probabilities,
-            "finish_reason": self.finish_reason,
-            "parts": self.parts,
-        }
-        if self.alternatives:
-            content["alternatives"] = [each.to_dict() for each in self.alternatives]
-        return content
-
-
-class Options(TypedDict, total=False):
-    """How to decode, where it differs from the recipe; None means the recipe's own."""
-
-    beam: int | None
-    nbest: int
-    length_penalty: str | None
-    alpha: float | None
-    max_ratio: float | None
-    max_extra: int | None
-    no_repeat_ngram: int | None
-    batch_tokens: int | None
-    sample: bool
-    temperature: float
-    top_k: int
-    top_p: float
-    seed: int
-
-
-EMPTY = Translation("", 0.0, [], [], "empty", parts=0)
-
-
-@dataclass(frozen=True)
-class PairScore:
-    """How probable a model finds a given translation."""
-
-    log_probability: float
-    tokens: list[str]
-    token_log_probabilities: list[float]
-
-    @property
-    def perplexity(self) -> float:
-        return float(np.exp(-self.log_probability / len(self.token_log_probabilities)))
-
-
-@dataclass(frozen=True)
-class Attention:
-    """Every attention weight of one translation, as [layers, heads, queries, keys] by kind."""
-
-    source_tokens: list[str]
-    target_tokens: list[str]
-    """What each decoder position wrote; it had read the tokens before it."""
-    translation: Translation
-    weights: dict[str, np.ndarray]
-    """`encoder`, `decoder` and `cross`."""
-    record: Record
-    """All recorded tensors of the pass."""
+NO_SPACES = {"zh", "zho", "chi", "cmn", "yue", "chinese", "mandarin", "cantonese", "ja", "jpn", "japanese"}
 
 
 class Translator:
@@ -125,74 +46,89 @@ class Translator:
         self.longest = int(self.provenance.get("source_pieces", recipe.data.max_pieces))
 
     @overload
-    def translate(self, text: str, *, prefix: str = "", **options: Unpack[Options]) -> Translation: ...
+    def translate(self, text: str, **options: Unpack[Options]) -> Translation: ...
     @overload
-    def translate(self, text: list[str], *, prefix: str = "", **options: Unpack[Options]) -> list[Translation]: ...
+    def translate(self, text: Texts, **options: Unpack[Options]) -> list[Translation]: ...
 
-    def translate(
-        self, text: str | list[str], *, prefix: str = "", **options: Unpack[Options]
-    ) -> Translation | list[Translation]:
-        """Translate one text or many; a list in, a list out, in the same order.
-
-        `prefix` is text that every output begins with; for the other options see `Options` and docs/decoding.md.
-        """
+    def translate(self, text: str | Texts, **options: Unpack[Options]) -> Translation | list[Translation]:
+        """Translate one text or many; a list in, a list out, in the same order. The options are those of `Options`."""
         if isinstance(text, str):
-            return next(self.stream([text], prefix=prefix, **options))
-        return list(self.stream(text, prefix=prefix, **options))
+            return next(self.stream([text], **options))
+        if not isinstance(text, list | tuple):
+            raise UsageError(f"translate takes a text or a list of texts, not {_shown(text)}")
+        return list(self.stream(text, **options))
 
     def stream(
-        self, texts: Iterable[str], *, prefix: str = "", look_ahead: int = LOOK_AHEAD, **options: Unpack[Options]
+        self, texts: Iterable[str], *, look_ahead: int = LOOK_AHEAD, **options: Unpack[Options]
     ) -> Iterator[Translation]:
         """Translate any number of texts in bounded memory: one answer for each, in order.
 
         `look_ahead` texts are read before the first is answered: many are faster, one suits a conversation.
         """
+        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+            raise UsageError(f"stream takes an iterable of texts, such as a list, not {_shown(texts)}")
+        if not isinstance(look_ahead, int) or look_ahead < 1:
+            raise UsageError(f"look_ahead must be a whole number of at least 1, not {look_ahead!r}")
         search, settings = self.search_options(**options)
-        lines = iter(texts)
-        while block := list(islice(lines, look_ahead)):
-            yield from self._block(block, search, settings, prefix)
+        return self._blocks(texts, look_ahead, search, settings, self._prefix(options))
 
     def search_options(self, **given: Any) -> tuple[Search, config.Decoding]:
-        """The recipe's decoding settings with the given ones over them."""
+        """The recipe's decoding settings with the given ones over them; more outputs than its beam widen the beam."""
         if unknown := sorted(set(given) - set(Options.__annotations__)):
             hint = did_you_mean(unknown[0], Options.__annotations__)
             raise UsageError(f"unknown option {unknown[0]!r}.{hint} There are {', '.join(Options.__annotations__)}")
-        given = {name: value for name, value in given.items() if value is not None}
-        settings = replace(
-            self.recipe.decoding, **{k: v for k, v in given.items() if k in config.Decoding.__dataclass_fields__}
+        given = {name: value for name, value in given.items() if value is not None and name != "prefix"}
+        values = {**vars(self.recipe.decoding), **given}
+        check_values(values)
+        if "beam" not in given:
+            values["beam"] = max(values["beam"], values.get("nbest", 1))
+        search, settings = (
+            {name: value for name, value in values.items() if name in kind.__dataclass_fields__}
+            for kind in (Search, config.Decoding)
         )
-        shared = {name: getattr(settings, name) for name in ("beam", "length_penalty", "alpha", "no_repeat_ngram")}
-        search = Search(**{**shared, **{k: v for k, v in given.items() if k in Search.__dataclass_fields__}})
-        return search, settings
+        return Search(**search), config.Decoding(**settings)
 
-    def _block(self, texts: list[str], search: Search, settings: config.Decoding, prefix: str) -> Iterator[Translation]:
-        parts = [split_text(text, self.longest, self._pieces) for text in texts]
-        flat = [part for of_text in parts for part in of_text]
-        sources = self.tokenizer.encode_all(flat, "source")
-        begin = self.tokenizer.encode(prefix, "target") if prefix else []
-        first = [number == 0 for of_text in parts for number in range(len(of_text))]
-        prefixes = [begin if leads else [] for leads in first] if begin else None
-        found = iter(decode(self.model, sources, search, settings, prefixes))
-        for of_text in parts:
-            yield self._join([next(found) for _ in of_text])
+    def _prefix(self, options: Options) -> list[int]:
+        prefix = options.get("prefix") or ""
+        if not isinstance(prefix, str):
+            raise UsageError(f"the prefix must be text, not {_shown(prefix)}")
+        ids = self.tokenizer.encode(prefix, "target")
+        self._check_length(ids, "prefix", "Shorten it.")
+        if UNKNOWN in ids:
+            raise UsageError(f"the prefix {prefix!r} holds a character that this model cannot write")
+        return ids
+
+    def _blocks(
+        self, texts: Iterable[str], look_ahead: int, search: Search, settings: config.Decoding, prefix: list[int]
+    ) -> Iterator[Translation]:
+        lines, before = iter(texts), 0
+        while block := list(islice(lines, look_ahead)):
+            for number, text in enumerate(block, start=before):
+                if not isinstance(text, str):
+                    raise UsageError(f"text {number} (counting from 0) is {_shown(text)}, not a string")
+            parts = [split_text(text, self.longest, self._pieces) for text in block]
+            sources = self.tokenizer.encode_all([part for of_text in parts for part in of_text], "source")
+            prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
+            found = iter(decode(self.model, sources, search, settings, prefixes))
+            for of_text in parts:
+                yield self._join([next(found) for _ in of_text], search.nbest)
+            before += len(block)
 
     def _pieces(self, text: str) -> int:
         return len(self.tokenizer.encode(text, "source"))
 
-    def _join(self, parts: list[list[Hypothesis]]) -> Translation:
+    def _join(self, parts: list[list[Hypothesis]], nbest: int) -> Translation:
         """One translation from those of a text's parts; alternatives pair the n-th best of each part."""
-        if not parts:
-            return EMPTY
         ranks = [
-            _concatenate([self._read(part[min(rank, len(part) - 1)]) for part in parts], self._glue)
-            for rank in range(max(len(part) for part in parts))
-        ]
-        return replace(ranks[0], alternatives=ranks) if len(ranks) > 1 else ranks[0]
+            concatenate([self._read(part[min(rank, len(part) - 1)]) for part in parts], self._glue)
+            for rank in range(max(map(len, parts), default=0))
+        ] or [Translation("", 0.0, [], [], "empty", parts=0)]
+        return replace(ranks[0], alternatives=ranks) if nbest > 1 else ranks[0]
 
     @property
     def _glue(self) -> str:
-        """What stands between two sentences of the target language."""
-        return "" if self.recipe.data.target_language.lower()[:2] in ("zh", "ja") else " "
+        """What stands between two sentences of the target language, which is given as a code or by its name."""
+        return "" if language_code(self.recipe.data.target_language).partition(" ")[0] in NO_SPACES else " "
 
     def _read(self, hypothesis: Hypothesis) -> Translation:
         return Translation(
@@ -216,13 +152,26 @@ class Translator:
             facts[f"{found[0]['name']} on {name}"] = f"{found[0]['value']:.1f}"
         return facts
 
-    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[PairScore]:
-        """The log-probability of each target given its source."""
+    @overload
+    def score(self, sources: str, targets: str) -> PairScore: ...
+    @overload
+    def score(self, sources: Texts, targets: Texts) -> list[PairScore]: ...
+
+    def score(self, sources: str | Texts, targets: str | Texts) -> PairScore | list[PairScore]:
+        """The log-probability of each target given its source; of one pair, or of as many sources as targets."""
+        if isinstance(sources, str) and isinstance(targets, str):
+            return self._score(sources, targets)
+        for given in (sources, targets):
+            if not isinstance(given, list | tuple):
+                raise UsageError(f"score takes two texts or two lists of texts, not {_shown(given)} among them")
         if len(sources) != len(targets):
             raise UsageError(f"{len(sources)} sources were given with {len(targets)} targets; they go in pairs")
         return [self._score(source, target) for source, target in zip(sources, targets, strict=True)]
 
     def _score(self, source: str, target: str) -> PairScore:
+        for text in (source, target):
+            if not isinstance(text, str):
+                raise UsageError(f"score compares texts; it was given {_shown(text)}")
         target_ids = self.tokenizer.encode(target, "target")
         self._check_length(target_ids, "target")
         logits = self._logits(self.tokenizer.encode(source, "source"), target_ids)
@@ -244,47 +193,54 @@ class Translator:
             logits: Tensor = self.model.project(self.model(source, read))[0]
         return logits
 
-    def _check_length(self, ids: list[int], side: str) -> None:
+    def _check_length(self, ids: list[int], what: str, remedy: str = "Give it in parts.") -> None:
         if len(ids) + 1 > self.model.max_positions:
             raise UsageError(
-                f"the {side} has {len(ids)} pieces; the model's position table ends at {self.model.max_positions - 1}."
-                " Give it in parts."
+                f"the {what} has {len(ids)} pieces; the model's position table ends at {self.model.max_positions - 1}."
+                f" {remedy}"
             )
 
     def attention(self, text: str, **options: Unpack[Options]) -> Attention:
-        """Translate a text and look at every attention weight of the pass that would write that translation."""
-        source_ids = self.tokenizer.encode(text, "source")
-        if not source_ids:
-            raise UsageError("there is nothing to look at: the text is empty")
-        self._check_length(source_ids, "source")
+        """Translate a text and look at every attention weight of the pass that would write that translation.
+
+        Of a text that `translate` would split, the first part is shown.
+        """
+        if not isinstance(text, str):
+            raise UsageError(f"attention looks at one text, not at {_shown(text)}")
         search, settings = self.search_options(**options)
-        best = decode(self.model, [source_ids], search, settings)[0][0]
-        ended = best.finish_reason == "end"
+        prefix = self._prefix(options)
+        parts = split_text(text, self.longest, self._pieces)
+        if not parts:
+            raise UsageError("there is nothing to look at: the text is empty")
+        source_ids = self.tokenizer.encode(parts[0], "source")
+        best = decode(self.model, [source_ids], search, settings, [prefix])[0][0]
+        ended = [END] if best.finish_reason == "end" else []
+        written = [*best.tokens, *ended]
+        if not written:
+            raise UsageError("there is nothing to look at: max_ratio and max_extra leave no room to write")
         with record(self.model) as seen:  # one position for each piece that was written
-            self._logits(source_ids, list(best.tokens if ended else best.tokens[:-1]))
+            self._logits(source_ids, written[:-1])
+        return Attention(
+            text=parts[0],
+            parts=len(parts),
+            source_tokens=self.tokenizer.pieces([*source_ids, END], "source"),
+            target_tokens=self.tokenizer.pieces(written, "target"),
+            translation=self._read(best),
+            weights=self._weights(seen),
+            record=seen,
+        )
+
+    def _weights(self, seen: Record) -> dict[str, np.ndarray]:
+        """By kind of attention, [layers, heads, queries, keys]."""
         kinds = {"encoder": "encoder.{}.self_attention", "decoder": "decoder.{}.self_attention",
                  "cross": "decoder.{}.cross_attention"}  # fmt: skip
         weights = {}
         for kind, name in kinds.items():
-            layers = [
-                seen[name.format(number)]["weights"][0]
-                for number in range(len(getattr(self.model, name.split(".")[0])))
-            ]
-            weights[kind] = torch.stack(layers).cpu().numpy()  # [layers, heads, queries, keys]
-        written = self.tokenizer.pieces([*best.tokens, *([END] if ended else [])], "target")
-        read = self.tokenizer.pieces([*source_ids, END], "source")
-        return Attention(read, written, self._read(best), weights, seen)
+            layers = range(len(getattr(self.model, name.split(".")[0])))
+            weights[kind] = torch.stack([seen[name.format(layer)]["weights"][0] for layer in layers]).cpu().numpy()
+        return weights
 
 
-def _concatenate(parts: list[Translation], glue: str) -> Translation:
-    if len(parts) == 1:
-        return parts[0]
-    reasons = {part.finish_reason for part in parts}
-    return Translation(
-        text=glue.join(part.text for part in parts if part.text),
-        score=sum(part.score for part in parts),
-        tokens=[token for part in parts for token in part.tokens],
-        token_log_probabilities=[value for part in parts for value in part.token_log_probabilities],
-        finish_reason="length" if "length" in reasons else "end",
-        parts=len(parts),
-    )
+def _shown(value: object) -> str:
+    """A wrong argument, short enough for a message."""
+    return f"{repr(value)[:60]} of type {type(value).__name__}"

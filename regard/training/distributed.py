@@ -9,6 +9,7 @@ import os
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -77,7 +78,8 @@ def join(settings: Training) -> Workers:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     torch.set_num_threads(settings.threads or max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
     if count > 1:
-        dist.init_process_group("nccl" if cuda else "gloo")
+        # The others wait while the first prepares a corpus or validates, which may take hours.
+        dist.init_process_group("nccl" if cuda else "gloo", timeout=timedelta(hours=24))
     return Workers(rank, count, device)
 
 

@@ -47,6 +47,7 @@ class Outcome:
     reason: str  # "done", "patience" or "interrupted"
     progress: Progress
     seconds: float
+    first: bool  # whether this process is the one that reports
 
 
 class Loop:
@@ -81,7 +82,9 @@ class Loop:
                     self.folder.save(self.model, self.optimizer, self.progress)
                 if stopping:
                     break
-        return Outcome(self.ended() or "interrupted", self.progress, time.perf_counter() - began)
+        return Outcome(
+            self.ended() or "interrupted", self.progress, time.perf_counter() - began, first=self.workers.first
+        )
 
     def ended(self) -> str | None:
         """Why there is nothing more to do, once that is so."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 import torch
 
 from regard import config
-from regard.data.tokenizer import END, Tokenizer
+from regard.attention.record import record
+from regard.data.tokenizer import END, UNKNOWN, Tokenizer
 from regard.errors import UsageError
 from regard.models.build import build
-from regard.tasks.translator import Translation, Translator
+from regard.tasks.translation import Translation
+from regard.tasks.translator import Translator
 from tests.conftest import made_up_sentences
 
 LINES = [*made_up_sentences(1, 6), "", *made_up_sentences(3, 6), "  ", "\u200b", "완전히 새로운 것", "x"]
@@ -43,8 +46,11 @@ def test_the_company_does_not_matter(tiny_translator: Translator, beam: int) -> 
 
 @pytest.mark.parametrize("line", ["", "   ", "\t\n", "\u200b"])
 def test_nothing_in_nothing_out(tiny_translator: Translator, line: str) -> None:
-    answer = tiny_translator.translate(line, nbest=2, beam=3)
-    assert answer == Translation("", 0.0, [], [], "empty", parts=0)
+    nothing = Translation("", 0.0, [], [], "empty", parts=0)
+    assert tiny_translator.translate(line, prefix="Tuto") == nothing
+    assert tiny_translator.translate(line, nbest=2) == replace(nothing, alternatives=[nothing])
+    tiny_translator.translate(line).tokens.append("x")  # each answer is the caller's own
+    assert tiny_translator.translate(line) == nothing
 
 
 def test_no_lines_no_answers(tiny_translator: Translator) -> None:
@@ -64,6 +70,20 @@ def test_n_best_are_different_ordered_and_begin_with_the_answer(tiny_translator:
     assert "alternatives" not in tiny_translator.translate("x").to_dict()
 
 
+def test_n_best_widen_the_beam_of_the_recipe_but_not_a_given_one(tiny_translator: Translator) -> None:
+    line = made_up_sentences(3, 1)[0]
+    assert tiny_translator.translate(line, nbest=8) == tiny_translator.translate(line, nbest=8, beam=8)
+    assert tiny_translator.search_options(nbest=2)[0].beam == tiny_translator.recipe.decoding.beam
+    with pytest.raises(UsageError, match="nbest = 8 needs a beam of at least as many, not 3"):
+        tiny_translator.translate(line, nbest=8, beam=3)
+
+
+def test_alternatives_are_given_even_if_there_is_only_one(tiny_translator: Translator) -> None:
+    answer = tiny_translator.translate("x", nbest=3, max_ratio=0.0, max_extra=0)
+    assert answer.finish_reason == "length"
+    assert answer.alternatives == [replace(answer, alternatives=[])]
+
+
 @pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4}, {"sample": True}], ids=str)
 def test_every_answer_begins_with_the_prefix(tiny_translator: Translator, options: dict[str, Any]) -> None:
     pieces = tiny_translator.tokenizer.pieces(tiny_translator.tokenizer.encode("Tuto ba", "target"), "target")
@@ -71,6 +91,96 @@ def test_every_answer_begins_with_the_prefix(tiny_translator: Translator, option
         assert answer.text.startswith("Tuto ba")
         assert answer.tokens[: len(pieces)] == pieces
         assert len(answer.tokens) > len(pieces) or answer.finish_reason == "end"
+
+
+def test_a_prefix_takes_nothing_from_the_length_limit(tiny_translator: Translator) -> None:
+    prefix = "Tuto ba nemo da " * 3
+    begin = len(tiny_translator.tokenizer.encode(prefix, "target"))
+    answer = tiny_translator.translate("x", prefix=prefix, max_ratio=0.0, max_extra=4, temperature=50.0, sample=True)
+    assert begin > 4
+    assert answer.finish_reason == "length"
+    assert len(answer.tokens) == begin + 4
+    with pytest.raises(
+        UsageError, match=r"^the prefix has \d+ pieces; the model's position table ends at 63\. Shorten"
+    ):
+        tiny_translator.translate(["x", "y"], prefix="Tuto ba " * 40)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"max_ratio": float("nan")}, "max_ratio must be at least 0 and finite, not nan"),
+        ({"max_ratio": float("inf")}, "max_ratio must be at least 0"),
+        ({"max_ratio": -1.0}, "max_ratio must be at least 0"),
+        ({"max_extra": -1}, "max_extra must be at least 0"),
+        ({"max_extra": 2.5}, "max_extra must be a whole number, not 2.5"),
+        ({"batch_tokens": 0}, "batch_tokens must be at least 1"),
+        ({"beam": "5"}, "beam must be a whole number, not '5'"),
+        ({"nbest": "5"}, "nbest must be a whole number, not '5'"),
+        ({"prefix": b"He"}, "the prefix must be text, not b'He' of type bytes"),
+        ({"look_ahead": 0}, "look_ahead must be a whole number of at least 1, not 0"),
+        ({"length_penalty": 3}, "length_penalty must be one of paper, mean, none, not 3"),
+    ],
+    ids=str,
+)
+def test_impossible_options_are_refused_at_the_call(
+    tiny_translator: Translator, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError) as error:
+        tiny_translator.stream(["x"], **options)  # nothing is asked of the answer yet
+    assert message in str(error.value)
+
+
+def test_the_greatest_numbers_are_harmless(tiny_translator: Translator) -> None:
+    line = made_up_sentences(1, 1)[0]
+    largest = tiny_translator.translate(line, max_ratio=1e308, max_extra=10**30, batch_tokens=10**30)
+    assert largest.text == tiny_translator.translate(line, max_ratio=100.0).text
+
+
+def test_a_hopeless_model_never_writes_unknown(tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> None:
+    torch.manual_seed(0)
+    model = build(replace(tiny_recipe.model, tied=False), tiny_tokenizer.size("source"), tiny_tokenizer.size("target"))
+    with torch.no_grad():  # every other logit is 0, so that unknown would often win
+        model.output.weight.zero_()
+        model.output.weight[UNKNOWN] = 1.0
+        model.output.weight[UNKNOWN, ::2] = -1.0
+    translator = Translator(model, tiny_tokenizer, tiny_recipe)
+    unknown = tiny_tokenizer.pieces([UNKNOWN], "target")[0]
+    for options in ({"beam": 1}, {"beam": 4, "nbest": 4}, {"sample": True, "nbest": 8}):
+        for answer in translator.translate(["x", "Tuto ba.", "nemo"], **options):  # type: ignore[call-overload]
+            assert unknown not in [token for each in answer.alternatives or [answer] for token in each.tokens]
+
+
+@pytest.mark.parametrize("wrong", [None, b"Tuto", 3, [None], ["Tuto", b"ba"], {"Tuto": 1}], ids=str)
+def test_what_is_no_text_is_named(tiny_translator: Translator, wrong: Any) -> None:
+    with pytest.raises(UsageError, match=r"of type (NoneType|bytes|int|dict)"):
+        tiny_translator.translate(wrong)
+    with pytest.raises(UsageError, match=r"of type (NoneType|bytes|int|dict|list)"):
+        tiny_translator.attention(wrong)
+    with pytest.raises(UsageError, match=r"of type (NoneType|bytes|int|dict|str)"):
+        tiny_translator.score(wrong, ["x"] * len(wrong) if isinstance(wrong, list) else "x")
+
+
+def test_one_text_is_no_stream(tiny_translator: Translator) -> None:
+    with pytest.raises(UsageError, match="stream takes an iterable of texts, such as a list, not 'Tuto' of type str"):
+        tiny_translator.stream("Tuto")
+
+
+def test_tuples_are_lists(tiny_translator: Translator) -> None:
+    lines = made_up_sentences(1, 2)
+    assert tiny_translator.translate(tuple(lines)) == tiny_translator.translate(lines)
+    assert tiny_translator.score(tuple(lines), lines) == [tiny_translator.score(line, line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("language", "glue"),
+    [("de", " "), ("Javanese", " "), ("jav", " "), ("", " "), ("zh-CN", ""), ("ja", ""), ("Chinese (Simplified)", "")],
+)
+def test_what_stands_between_sentences(tiny_translator: Translator, language: str, glue: str) -> None:
+    data = replace(tiny_translator.recipe.data, target_language=language)
+    other = Translator(tiny_translator.model, tiny_translator.tokenizer, replace(tiny_translator.recipe, data=data))
+    sentences = made_up_sentences(1, 12)
+    assert other.translate(" ".join(sentences)).text == glue.join(each.text for each in other.translate(sentences))
 
 
 def test_samples_follow_from_their_seed(tiny_translator: Translator) -> None:
@@ -124,6 +234,11 @@ def test_long_texts_are_translated_in_parts(tiny_translator: Translator) -> None
     assert whole.text == " ".join(each.text for each in alone)
     assert whole.tokens == [token for each in alone for token in each.tokens]
     assert whole.score == pytest.approx(sum(each.score for each in alone), abs=1e-3)
+    by_token = [pair for each in alone for pair in zip(each.tokens, each.token_log_probabilities, strict=False)]
+    logs = [value for _, value in by_token]
+    assert whole.token_log_probabilities[: len(whole.tokens)] == pytest.approx(logs, abs=1e-3)
+    assert len(whole.token_log_probabilities) - len(whole.tokens) == (alone[-1].finish_reason == "end")
+    assert any(each.finish_reason == "end" for each in alone[:-1])  # else there was no end to leave out
     endless = tiny_translator.translate("a" * 500 + " " + "나" * 100)
     assert endless.parts > 1
     assert endless.text
@@ -141,6 +256,40 @@ def test_attention_fits_its_tokens(tiny_translator: Translator) -> None:
     assert not tiny_translator.model.recording
     logits = seen.record["model"]["logits"][0].log_softmax(-1)
     assert logits[-1, END].item() == pytest.approx(answer.token_log_probabilities[-1], abs=1e-4)
+    forced = tiny_translator.attention(line, prefix="Tuto ba").translation
+    assert same(forced, tiny_translator.translate(line, prefix="Tuto ba"))
+    assert forced.text.startswith("Tuto ba")
+
+
+def test_attention_shows_the_first_part_of_a_long_text(tiny_translator: Translator) -> None:
+    sentences = made_up_sentences(1, 12)
+    seen = tiny_translator.attention(" ".join(sentences))
+    assert (seen.text, seen.parts) == (sentences[0], 12)
+    assert same(seen.translation, tiny_translator.translate(sentences[0]))
+    assert tiny_translator.translate(" ".join(sentences)).text.startswith(seen.translation.text)
+    short = tiny_translator.attention(f" {sentences[0]}\n")
+    assert (short.text, short.parts) == (sentences[0], 1)
+
+
+def test_a_record_is_of_its_own_thread(tiny_translator: Translator) -> None:
+    line = made_up_sentences(1, 1)[0]
+    with ThreadPoolExecutor(1) as other, record(tiny_translator.model) as seen:
+        other.submit(tiny_translator.translate, line).result()
+        assert not seen
+        assert not other.submit(lambda: tiny_translator.model.recording).result()
+        tiny_translator.translate(line)
+        assert seen
+
+
+def test_threads_do_not_disturb_each_other(tiny_translator: Translator) -> None:
+    lines = made_up_sentences(1, 4)
+    expected = [tiny_translator.attention(line) for line in lines]
+    with ThreadPoolExecutor(4) as threads:
+        seen = [threads.submit(tiny_translator.attention, line) for line in lines * 3]
+        answers = [threads.submit(tiny_translator.translate, line) for line in lines * 3]
+        for one, answer, other in zip(seen, answers, expected * 3, strict=True):
+            assert same(answer.result(), other.translation)
+            np.testing.assert_allclose(one.result().weights["cross"], other.weights["cross"], atol=1e-5)
 
 
 def test_attention_of_a_translation_that_never_ends(tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> None:
@@ -176,7 +325,9 @@ def pieces(tokenizer: Tokenizer, line: str) -> list[str]:
 def test_what_cannot_be_looked_at_is_refused(tiny_translator: Translator) -> None:
     with pytest.raises(UsageError, match="the text is empty"):
         tiny_translator.attention("  ")
+    with pytest.raises(UsageError, match="leave no room to write"):
+        tiny_translator.attention("x", max_ratio=0.0, max_extra=0)
     with pytest.raises(UsageError, match=r"the source has .* pieces; the model's position table ends at 63"):
-        tiny_translator.attention("ka " * 100)
+        tiny_translator.score("ka " * 100, "x")
     with pytest.raises(UsageError, match=r"the target has .* pieces"):
         tiny_translator.score(["x"], ["ka " * 100])

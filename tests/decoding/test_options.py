@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from regard.decoding.options import Search
+from regard import config
+from regard.decoding.options import RULES, Search, check_values
 from regard.errors import UsageError
 
 
@@ -24,6 +25,13 @@ from regard.errors import UsageError
         ({"alpha": -0.1}, "alpha must be at least 0"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"no_repeat_ngram": -1}, "no_repeat_ngram must be at least 0"),
+        ({"beam": "5"}, "beam must be a whole number, not '5'"),
+        ({"beam": 2.5}, "beam must be a whole number, not 2.5"),
+        ({"beam": True}, "beam must be a whole number, not True"),
+        ({"alpha": "0.6"}, "alpha must be a number, not '0.6'"),
+        ({"alpha": 1e9}, "alpha must be at least 0 and at most 10"),
+        ({"sample": 1}, "sample must be True or False, not 1"),
+        ({"length_penalty": None}, "length_penalty must be one of paper, mean, none, not None"),
         ({"length_penalty": "papr"}, "Did you mean 'paper'?"),
     ],
 )
@@ -36,6 +44,12 @@ def test_impossible_values(options: dict[str, Any], message: str) -> None:
 def test_all_mistakes_at_once() -> None:
     with pytest.raises(UsageError, match=r"beam(.|\n)*top_k(.|\n)*top_p"):
         Search(beam=0, nbest=1, top_k=-1, top_p=2.0)
+
+
+def test_every_option_has_its_rule() -> None:
+    known = {*RULES, "length_penalty"}
+    assert known == {*Search.__dataclass_fields__, *config.Decoding.__dataclass_fields__}
+    check_values(vars(config.Decoding()))
 
 
 def test_sampling_needs_no_beam() -> None:

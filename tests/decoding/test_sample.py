@@ -10,6 +10,7 @@ import torch
 from regard.decoding import sample
 from regard.decoding.options import Search
 from regard.decoding.search import search
+from regard.errors import UsageError
 from tests.decoding.stand_in import PAD, SPECIAL, START, StandIn
 
 SAMPLE = Search(sample=True)
@@ -59,11 +60,32 @@ def test_filters_keep_the_most_probable_and_their_proportions(top_k: int, top_p:
 
 
 @pytest.mark.parametrize(
-    "options", [Search(sample=True, top_k=1), Search(sample=True, top_p=1e-6), Search(sample=True, temperature=1e-4)]
+    "options",
+    [
+        Search(sample=True, top_k=1),
+        Search(sample=True, top_p=1e-6),
+        Search(sample=True, temperature=1e-4),
+        Search(sample=True, temperature=1e-42),
+        Search(sample=True, temperature=1e-300, top_p=0.9),
+    ],
 )
 def test_sampling_at_the_edge_is_greedy(options: Search) -> None:
     model = StandIn()
     assert search(model, SOURCES, LIMITS, options, SPECIAL) == search(model, SOURCES, LIMITS, Search(beam=1), SPECIAL)
+
+
+def test_infinite_heat_draws_all_that_is_allowed_alike() -> None:
+    drawn = frequencies(StandIn(vocabulary=9), replace(SAMPLE, temperature=1e300))
+    assert drawn[[PAD, START]].sum() == 0
+    assert drawn[2:].tolist() == pytest.approx([1 / 7] * 7, abs=0.03)
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf")])
+def test_numbers_that_are_none_are_an_error_and_no_garbage(wrong: float) -> None:
+    model = StandIn()
+    model.table[:, 4] = wrong
+    with pytest.raises(UsageError, match="its numbers are not numbers"):
+        search(model, SOURCES, LIMITS, SAMPLE, SPECIAL)
 
 
 def test_seeds_decide() -> None:

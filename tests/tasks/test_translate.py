@@ -11,12 +11,15 @@ import torch
 
 from regard import config
 from regard.data.prepare import Prepared, prepare
+from regard.evaluation.scores import score
 from regard.models.build import Model, build
 from regard.tasks.testing import file_test_set, hypotheses, recipe_test_sets
 from regard.tasks.translate import TranslationTask, length_limit
+from regard.tasks.translator import Translator
 from tests.conftest import made_up_sentences
 
 PAIRS = list(zip(made_up_sentences(1, 60), made_up_sentences(2, 60), strict=True))
+HUGE = (" ".join(made_up_sentences(1, 60)), "Nothing.")  # far more pieces than the model has positions
 
 
 def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> None:
@@ -27,7 +30,7 @@ def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> None:
 def recipe(tmp_path_factory: pytest.TempPathFactory, tiny_recipe: config.Recipe) -> config.Recipe:
     folder = tmp_path_factory.mktemp("task")
     write_pairs(folder / "train.tsv", PAIRS)
-    write_pairs(folder / "valid.tsv", [*PAIRS[:20], ("", "Nothing."), *PAIRS[20:30]])
+    write_pairs(folder / "valid.tsv", [HUGE, HUGE[::-1], *PAIRS[:20], ("", "Nothing."), *PAIRS[20:30]])
     write_pairs(folder / "test.tsv", [("", "Nothing."), *PAIRS[:2], ("Nothing.", "")])
     data = replace(
         tiny_recipe.data, train=("train.tsv",), valid=("valid.tsv",), test={"own": ("test.tsv",)},
@@ -84,13 +87,28 @@ def test_validation_is_of_every_token_and_of_sentences_from_all_over(
     with torch.inference_mode():
         found = task.validate(model)
         pairs = [task._tensors(prepared.valid, np.array([row])) for row in range(len(prepared.valid))]
-    assert len(pairs) == 30  # the empty one was left out
+    assert len(pairs) == 30  # the empty one and the two with a huge side were left out
     assert found["loss"] == pytest.approx(_mean_loss(model, pairs), rel=1e-5)
-    assert 0 <= found["bleu"] <= 100
+    assert "Nothing." not in task.references
     places = [PAIRS.index((source, target)) for source, target in PAIRS[:30] if target in task.references]
     assert 5 <= len(task.sources) == len(task.references) <= 7
     assert places[0] == 0
     assert places[-1] >= 24
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_validation_bleu_is_that_of_the_texts_it_would_write(
+    recipe: config.Recipe, prepared: Prepared, tiny_translator: Translator, language: str
+) -> None:
+    """With the learned tokenizer's model, so that the outputs share words with the references."""
+    recipe = replace(recipe, data=replace(recipe.data, target_language=language))
+    task = task_of(recipe, replace(prepared, tokenizer=tiny_translator.tokenizer))
+    with torch.inference_mode():
+        found = task.validate(tiny_translator.model)["bleu"]
+    sources = [source for source, target in PAIRS[:30] if target in task.references]
+    texts = [each.text for each in tiny_translator.translate(sources, beam=1, length_penalty="none")]
+    assert found == pytest.approx(score(texts, task.references, target_language=language)[0].value)
+    assert found > 1
 
 
 def _mean_loss(model: Model, pairs: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]) -> float:
@@ -106,6 +124,8 @@ def _mean_loss(model: Model, pairs: list[tuple[torch.Tensor, torch.Tensor, torch
 def test_the_limit_grows_with_the_source_and_ends_with_the_table() -> None:
     settings = config.Decoding(max_ratio=1.5, max_extra=4)
     assert [length_limit(length, settings, 30) for length in (0, 2, 10, 100)] == [4, 7, 19, 30]
+    assert [length_limit(2, settings, 30, prefix) for prefix in (0, 5, 23, 30)] == [7, 12, 30, 30]
+    assert length_limit(10, config.Decoding(max_ratio=1e308), 30) == 30
 
 
 def test_test_sets_lose_nothing(recipe: config.Recipe) -> None:

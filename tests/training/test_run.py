@@ -34,6 +34,7 @@ def test_a_run_leaves_a_model_and_little_else(recipe: Path, tmp_path: Path) -> N
         "checkpoints/weights-00000012.safetensors", "config.toml", "metrics.jsonl", "model.safetensors",
     ]  # fmt: skip
     provenance = load_model(tmp_path / "run").provenance
+    assert provenance["versions"]["regard"] == regard.__version__
     assert provenance["updates"] == 12
     assert provenance["averaged"] == [10, 12]
     assert provenance["data"].keys() == {"train.tsv", "valid.tsv"}

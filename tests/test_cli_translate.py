@@ -1,0 +1,77 @@
+"""The verbs translate, score and view on the bundled model: their options are those of Python, and notes go to stderr."""
+
+from __future__ import annotations
+
+import inspect
+import json
+
+import pytest
+
+import regard
+from regard import cli
+from regard.tasks.translation import Options
+from tests.test_cli import fail, succeed
+
+SENTENCE = "Ich habe heute keine Zeit."
+LONG = " ".join([SENTENCE, *["Guten Morgen! Wie geht es Ihnen?"] * 30])
+
+
+def test_every_option_is_one_of_translate() -> None:
+    """All but the size of batches, which changes no output."""
+    parameters = set(inspect.signature(cli.translate).parameters)
+    assert parameters - {"model", "text", "as_json", "device"} == set(Options.__annotations__) - {"batch_tokens"}
+
+
+def test_options_reach_the_search() -> None:
+    model = regard.load("demo")
+
+    def score(*options: object) -> float:
+        return float(json.loads(succeed("translate", "demo", SENTENCE, "--json", *options).out)["score"])
+
+    assert score("--length-penalty", "none") == pytest.approx(model.translate(SENTENCE, length_penalty="none").score)
+    assert score("--alpha", 1.5) == pytest.approx(model.translate(SENTENCE, alpha=1.5).score)
+    assert len({score(), score("--alpha", 1.5), score("--length-penalty", "none")}) == 3
+    cut = succeed("translate", "demo", SENTENCE, "--max-ratio", 0, "--max-extra", 2, "--json")
+    assert len(json.loads(cut.out)["tokens"]) == 2
+    assert "reached the length limit" in cut.err
+
+
+def test_options_that_cannot_be() -> None:
+    for value in ("nan", "inf", -1):
+        assert "max_ratio must be at least 0" in fail("translate", "demo", SENTENCE, "--max-ratio", value)
+    assert "max_extra must be at least 0" in fail("translate", "demo", SENTENCE, "--max-extra", -1)
+    assert "Did you mean 'paper'?" in fail("translate", "demo", SENTENCE, "--length-penalty", "papre")
+    assert "needs a beam of at least as many" in fail("translate", "demo", SENTENCE, "--nbest", 9, "--beam", 2)
+    said = fail("translate", "demo", SENTENCE, "--prefix", "on and on " * 1_000)
+    assert said.startswith("regard: the prefix has")
+
+
+def test_a_cold_sample_is_greedy() -> None:
+    greedy = succeed("translate", "demo", SENTENCE, "--beam", 1).out
+    assert succeed("translate", "demo", SENTENCE, "--sample", "--temperature", "1e-42").out == greedy
+
+
+def test_nbest_of_an_empty_line_is_one_row() -> None:
+    rows = succeed("translate", "demo", SENTENCE, "", "--nbest", 7).lines
+    assert [row.split("\t")[0] for row in rows] == [*"1234567", "1"]
+    assert rows[-1] == "1\t0.0000\t"
+
+
+def test_score_names_the_line_of_what_is_too_long() -> None:
+    stdin = f"{SENTENCE}\tI have no time.\n{SENTENCE}\t{'on and on ' * 1_000}\n".encode()
+    assert "standard input, line 2: the target has" in fail("score", "demo", stdin=stdin)
+
+
+def test_view_says_that_it_shows_the_first_part() -> None:
+    answer = succeed("view", "demo", LONG)
+    parts = regard.load("demo").attention(LONG).parts
+    assert f"this is the first of its {parts} parts: {SENTENCE}" in answer.err
+    assert regard.load("demo").translate(SENTENCE).text in answer.out
+    assert succeed("view", "demo", SENTENCE).err == ""
+
+
+def test_public_names() -> None:
+    assert set(regard.__all__) <= set(dir(regard))
+    assert all(getattr(regard, name).__module__.startswith("regard") for name in regard.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Translater'"):
+        regard.Translater  # noqa: B018
