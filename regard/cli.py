@@ -95,11 +95,16 @@ def quickstart(
 
 @app.command(epilog="Example: `regard prepare recipes/translate/multi30k-en-de.toml --data DIR`")
 def prepare(recipe: RecipePath, data: DataFolder = None, overrides: Overrides = []) -> None:  # noqa: B006
-    """Clean and count the corpus, train the tokenizer, write memory-mapped ids. `train` does it when needed."""
+    """Clean and count the corpus, train the tokenizer, write memory-mapped ids; or check what is there.
+
+    `train` prepares when needed.
+    """
     settings = read_recipe(recipe, overrides, data)
     from regard.data.prepare import prepare
 
     prepared = prepare(settings)
+    for ids in (prepared.train, prepared.valid):
+        ids.verify()
     print("\n".join([*prepared.report.lines(), f"ready in {prepared.folder}"]))
 
 

@@ -219,6 +219,15 @@ def test_prepare_reports_and_is_done_once(folder: Path) -> None:
     assert {path.name: path.stat().st_mtime_ns for path in place.iterdir()} == before
 
 
+def test_prepare_notices_damage(folder: Path, tmp_path: Path) -> None:
+    command = ("prepare", folder / "toy.toml", "--set", f"data.prepared={tmp_path}")
+    ids = Path(succeed(*command).lines[-1].removeprefix("ready in ")) / "train.ids"
+    content = bytearray(ids.read_bytes())
+    content[0] ^= 1  # the size stays, so only the checksum can tell
+    ids.write_bytes(bytes(content))
+    assert "changed or damaged" in fail(*command)
+
+
 def test_a_dry_run_counts_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     out = succeed("train", ROOT / "recipes" / "translate" / "tiny.toml", "--dry-run").out

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -101,7 +101,6 @@ def decode(
     options: Search,
     settings: config.Decoding,
     prefixes: Sequence[Sequence[int]] | None = None,
-    advance: Callable[[int], None] = lambda finished: None,
 ) -> list[list[Hypothesis]]:
     """Ids in, hypotheses out, in the order given; inside, sentences of similar length share a batch."""
     device = model.output.weight.device
@@ -124,5 +123,4 @@ def decode(
         )
         for index, hypotheses in zip(batch, results, strict=True):
             found[index] = hypotheses
-        advance(len(batch))
     return found
