@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 import numpy as np
@@ -19,7 +18,7 @@ from regard.attention.record import Record, record
 from regard.data.batching import pad
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
 from regard.decoding.options import Hypothesis, Search, check_values
-from regard.errors import UsageError, did_you_mean
+from regard.errors import RegardError, UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.build import Model
 from regard.tasks.sentences import split_text
@@ -101,8 +100,8 @@ class Translator:
     def _blocks(
         self, texts: Iterable[str], look_ahead: int, search: Search, settings: config.Decoding, prefix: list[int]
     ) -> Iterator[Translation]:
-        lines, before = iter(texts), 0
-        while block := list(islice(lines, look_ahead)):
+        before = 0
+        for block in in_blocks(texts, look_ahead):
             for number, text in enumerate(block, start=before):
                 if not isinstance(text, str):
                     raise UsageError(f"text {number} (counting from 0) is {_shown(text)}, not a string")
@@ -239,6 +238,22 @@ class Translator:
             layers = range(len(getattr(self.model, name.split(".")[0])))
             weights[kind] = torch.stack([seen[name.format(layer)]["weights"][0] for layer in layers]).cpu().numpy()
         return weights
+
+
+def in_blocks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Texts, `size` at a time. What was read before a line that cannot be read is handed on before the error."""
+    block: list[str] = []
+    try:
+        for text in texts:
+            block.append(text)
+            if len(block) == size:
+                yield block
+                block = []
+    except RegardError:
+        yield block
+        raise
+    if block:
+        yield block
 
 
 def _shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ import torch
 from regard import config
 from regard.attention.record import record
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
-from regard.errors import UsageError
+from regard.errors import DataError, UsageError
 from regard.models.build import build
 from regard.tasks.translation import Translation
 from regard.tasks.translator import Translator
@@ -42,6 +43,18 @@ def test_the_company_does_not_matter(tiny_translator: Translator, beam: int) -> 
     again = tiny_translator.translate(LINES[::-1] + LINES, beam=beam)
     assert all(map(same, again, together[::-1] + together))
     assert all(map(same, tiny_translator.stream(iter(LINES), look_ahead=3, beam=beam), together))
+
+
+def test_lines_before_one_that_cannot_be_read_are_answered(tiny_translator: Translator) -> None:
+    def lines() -> Iterator[str]:
+        yield from LINES[:2]
+        raise DataError("line 3 is not UTF-8")
+
+    answers = tiny_translator.stream(lines())
+    for line in LINES[:2]:
+        assert same(next(answers), tiny_translator.translate(line))
+    with pytest.raises(DataError, match="line 3"):
+        next(answers)
 
 
 @pytest.mark.parametrize("line", ["", "   ", "\t\n", "\u200b"])
