@@ -34,6 +34,7 @@ class MultiHead(Observed):
         self.heads = heads
         self.temperature = 1.0
         self.hard = False
+        self.silent: tuple[int, ...] = ()  # heads whose outcome is zero; see changes.py
         self.drop = Dropout(dropout)
         self.output = linear(width, width)
 
@@ -45,6 +46,8 @@ class MultiHead(Observed):
     def mix(self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None) -> Tensor:
         """Attend in every head, merge the heads: → [B, Q, D]."""
         mixed = self.attend(query, key, value, may_look)  #  [B, H, Q, E]
+        if self.silent:
+            mixed = mixed.index_fill(1, torch.tensor(self.silent, device=mixed.device), 0.0)
         merged = mixed.transpose(1, 2).flatten(2)  #         [B, Q, D]
         output: Tensor = self.output(merged)
         self.note(head_outputs=mixed, merged=merged, output=output)

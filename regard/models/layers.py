@@ -47,11 +47,13 @@ class Residual(Observed):
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.before:
-            x = x + self.drop(sublayer(self.norm(x)))
+            normed = self.norm(x)
+            added = output = x + self.drop(sublayer(normed))
         else:
-            x = self.norm(x + self.drop(sublayer(x)))
-        self.note(output=x)
-        return x
+            added = x + self.drop(sublayer(x))
+            normed = output = self.norm(added)
+        self.note(added=added, normed=normed, output=output)
+        return output  # type: ignore[no-any-return]
 
 
 class FeedForward(Observed):

@@ -66,6 +66,19 @@ class Transformer(Observed):
         self.note(logits=logits)
         return logits
 
+    def attention_names(self) -> dict[str, list[str]]:
+        """By kind of attention, the modules that attend, first layer first: their names in a record."""
+        return {
+            "encoder": [f"encoder.{layer}.self_attention" for layer in range(len(self.encoder))],
+            "decoder": [f"decoder.{layer}.self_attention" for layer in range(len(self.decoder))],
+            "cross": [f"decoder.{layer}.cross_attention" for layer in range(len(self.decoder))],
+        }
+
+    def position_table(self, length: int) -> Tensor:
+        """What is added to the embeddings of the first `length` positions of the source, [T, D]."""
+        table: Tensor = self.source_embedding.positions(min(length, self.max_positions))
+        return table
+
     def writing_layers(self) -> Iterable[DecoderLayer]:
         return cast(Iterable[DecoderLayer], self.decoder)  # ModuleList does not tell what it holds
 

@@ -40,9 +40,9 @@ def names() -> dict[str, set[str]]:
         for kind, looks in (("encoder", ["self"]), ("decoder", ["self", "cross"])):
             for look in looks:
                 expected[f"{kind}.{layer}.{look}_attention"] = ATTENTION
-                expected[f"{kind}.{layer}.after_{look}"] = {"output"}
+                expected[f"{kind}.{layer}.after_{look}"] = {"added", "normed", "output"}
             expected[f"{kind}.{layer}.feed_forward"] = {"hidden", "output"}
-            expected[f"{kind}.{layer}.after_feed_forward"] = {"output"}
+            expected[f"{kind}.{layer}.after_feed_forward"] = {"added", "normed", "output"}
     return expected
 
 
