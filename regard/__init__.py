@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.tasks.translation import Attention, PairScore, Translation
+    from regard.tasks.translation import PairScore, Translation
     from regard.tasks.translator import Translator
+    from regard.view.attention import Attention
 
 __all__ = ["Attention", "PairScore", "RegardError", "Translation", "Translator", "load"]
 __version__ = "0.1.0"

@@ -139,6 +139,10 @@ class Training:
     """What decides which weights are best: `bleu` (higher) or `loss` (lower) on the validation text."""
     validate_sentences: int = 1_000
     """Validation sentences that are decoded (greedily) for BLEU; the loss uses all of them."""
+    probes: int = 0
+    """Validation sentences whose attention is filmed while it forms, for the movie of `regard view`; 0: none."""
+    probe_every: int = 0
+    """Updates between two frames of the movie; 0: one at every validation."""
     patience: int = 0
     """Validations without a better metric after which training stops; 0: never."""
     average: int = 5

@@ -16,7 +16,8 @@ from regard.checkpoint import MODEL, store_scores
 from regard.errors import TrainingError
 from regard.run import train
 from regard.tasks.testing import evaluate, recipe_test_sets
-from regard.view.page import page_of, write_page
+from regard.view.movie import load_movie
+from regard.view.page import write_page
 
 PROMISED_BLEU = (30.0, 35.0)
 SHOWN = "Ich habe gestern ein interessantes Buch gelesen."
@@ -47,8 +48,8 @@ def quickstart(folder: Path, overrides: list[str], console: Console) -> None:
         say(f"  {test_set.sources[number]}\n    → {texts[number]}\n    = {test_set.references[number]}")
     seen = translator.attention(SHOWN)
     page = folder / "attention.html"
-    write_page(page_of(seen, SHOWN, seen.translation.text, recipe.name, translator.facts()), page)
-    say(f"\nIts attention on “{SHOWN}” → “{seen.translation.text}”: open {page}")
+    write_page(page, [seen], load_movie(folder))
+    say(f"\nIts attention, and how it formed, on “{SHOWN}” → “{seen.translation}”: open {page}")
     say(f"Done in {(time.perf_counter() - began) / 60:.1f} minutes. Next:")
     say(f"  regard translate {folder} 'Wo ist der Bahnhof?'")
     say(f"  regard view {folder} 'Wo ist der Bahnhof?'")

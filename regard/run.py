@@ -36,7 +36,7 @@ VERSIONS = {"regard": __version__, **{name: version(name) for name in ("torch", 
 MAY_CHANGE = {
     "training": {
         "updates", "patience", "threads", "device", "tensorboard", "checkpoint_every", "compile", "sharding",
-        "accumulate",
+        "accumulate", "probes", "probe_every",
     },
     "data": {"folder", "test", "download", "prepared"},
     "decoding": {field.name for field in fields(config.Decoding)},

@@ -387,11 +387,12 @@ def started(run: Path, *options: str, **environment: str) -> Iterator[subprocess
     program = f"""
 import sys
 from regard import cli
+from regard.commands import translating
 from regard.tasks.translator import Translator
-def announce(begin=cli.standard_input):
+def announce(begin=translating.standard_input):
     print("ready", file=sys.stderr, flush=True)
     return begin()
-cli.standard_input = announce
+translating.standard_input = announce
 Translator.stream.__kwdefaults__["look_ahead"] = 1
 sys.argv = ["regard", "translate", {str(run)!r}, *{options!r}]
 cli.main()

@@ -8,7 +8,7 @@ import json
 import pytest
 
 import regard
-from regard import cli
+from regard.commands import translating
 from regard.tasks.translation import Options
 from tests.test_cli import fail, succeed
 
@@ -18,7 +18,7 @@ LONG = " ".join([SENTENCE, *["Guten Morgen! Wie geht es Ihnen?"] * 30])
 
 def test_every_option_is_one_of_translate() -> None:
     """All but the size of batches, which changes no output."""
-    parameters = set(inspect.signature(cli.translate).parameters)
+    parameters = set(inspect.signature(translating.translate).parameters)
     assert parameters - {"model", "text", "as_json", "device"} == set(Options.__annotations__) - {"batch_tokens"}
 
 
@@ -62,11 +62,13 @@ def test_score_names_the_line_of_what_is_too_long() -> None:
     assert "standard input, line 2: the target has" in fail("score", "demo", stdin=stdin)
 
 
-def test_view_says_that_it_shows_the_first_part() -> None:
+def test_view_shows_every_part_of_a_long_text() -> None:
     answer = succeed("view", "demo", LONG)
     parts = regard.load("demo").attention(LONG).parts
-    assert f"this is the first of its {parts} parts: {SENTENCE}" in answer.err
-    assert regard.load("demo").translate(SENTENCE).text in answer.out
+    assert parts > 1
+    assert f"it is shown in {parts} parts" in answer.err
+    for sentence in (SENTENCE, "Guten Morgen!", "Wie geht es Ihnen?"):
+        assert regard.load("demo").translate(sentence).text in answer.out
     assert succeed("view", "demo", SENTENCE).err == ""
 
 

@@ -28,12 +28,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"checkpoint"},
     "decoding": set(),
     "evaluation": set(),
-    "tasks": {"data", "models", "attention.record", "training.loss", "training.task", "decoding", "evaluation"},
+    "tasks": {
+        "data", "models", "attention.changes", "attention.record", "training.loss", "training.task", "decoding",
+        "evaluation", "view",
+    },
     "view": {"attention.record"},
     "export": {"checkpoint", "models"},
     "serve": {"checkpoint", "tasks", "view"},
 }
-MAY_IMPORT_ALL = {"__init__", "__main__", "run", "rehearsal", "quickstart", "cli"}
+MAY_IMPORT_ALL = {"__init__", "__main__", "run", "rehearsal", "quickstart", "cli", "commands"}
 WITHOUT_TORCH = ("regard", "regard.config", "regard.recipes", "regard.errors", "regard.cli")
 
 

@@ -14,7 +14,7 @@ from regard.decoding.greedy import most_probable
 from regard.decoding.options import Hypothesis, Search, Special
 from regard.decoding.sample import at_random
 from regard.decoding.steppable import Steppable
-from regard.decoding.walk import walk
+from regard.decoding.walk import Watch, walk
 from regard.errors import UsageError
 
 
@@ -26,12 +26,14 @@ def search(
     special: Special,
     prefixes: Sequence[Sequence[int]] | None = None,
     seeds: Sequence[int] | None = None,
+    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
     """The n best outputs of each of the S sentences in `source`, best first; at least one, and fewer if no more exist.
 
     `limits` [S], on the model's device, is the greatest number of steps of each sentence, of which the end token is one;
     what has not ended by then finishes with the reason `length`. `prefixes` are forced, and their log-probabilities
     count. `seeds` are the sentences' own, and make samples independent of the batch; else a sentence's place is its seed.
+    `watch` is told of every step; see trace.py.
     """
     count = limits.numel()
     prefixes = [()] * count if prefixes is None else prefixes
@@ -42,9 +44,9 @@ def search(
     with torch.inference_mode():
         rules = Rules(special, options.no_repeat_ngram, prefixes, limits.device)
         if options.sample:
-            return walk(model, source, limits, options, rules, options.nbest, at_random(options, limits, seeds))
+            return walk(model, source, limits, options, rules, options.nbest, at_random(options, limits, seeds), watch)
         choose = most_probable if options.beam == 1 else likeliest(options.beam)
-        return walk(model, source, limits, options, rules, options.beam, choose)
+        return walk(model, source, limits, options, rules, options.beam, choose, watch)
 
 
 def _check(limits: list[int], special: Special, prefixes: Sequence[Sequence[int]], seeds: Sequence[int]) -> None:

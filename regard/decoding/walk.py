@@ -45,9 +45,19 @@ class Candidates:
 Choose = Callable[[Tensor, Tensor, Paths], Candidates]
 """(allowed logits [S, W, V], their normaliser [S, W, 1], paths) → candidates. A log-probability is their difference."""
 
+Watch = Callable[[Candidates, Tensor, Tensor, Tensor, float], None]
+"""(candidates, and of each its total, whether it stops and whether it finishes [S, C]; the length penalty) at each step."""
+
 
 def walk(
-    model: Steppable, source: Any, limits: Tensor, options: Search, rules: Rules, width: int, choose: Choose
+    model: Steppable,
+    source: Any,
+    limits: Tensor,
+    options: Search,
+    rules: Rules,
+    width: int,
+    choose: Choose,
+    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
     """Write every sentence to its end or limit, `width` paths side by side; finished sentences leave the batch.
 
@@ -75,6 +85,8 @@ def walk(
         finishes[:, width:] = False
         scores = totals / options.penalty(length)
         _collect(hypotheses, paths, found, totals, scores, finishes, end)
+        if watch is not None:
+            watch(found, totals, stops, finishes, options.penalty(length))
 
         totals = totals.masked_fill(stops, NEVER)
         best = totals.amax(1)

@@ -6,8 +6,7 @@ S sentences · K source positions · T target positions
 from __future__ import annotations
 
 import math
-import zlib
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,16 +17,15 @@ from regard.data.batching import Position, TokenBatches, pad
 from regard.data.corpus import read_pairs
 from regard.data.ids import PairIds
 from regard.data.prepare import Prepared
-from regard.data.tokenizer import END, PAD, START, UNKNOWN
+from regard.data.tokenizer import PAD
 from regard.decoding.batches import in_batches
-from regard.decoding.options import Hypothesis, Search, Special
-from regard.decoding.search import search
+from regard.decoding.options import Search
 from regard.evaluation.scores import bleu
 from regard.models.build import Model
+from regard.tasks.decode import decode
+from regard.tasks.probes import choose_probes, look_at_probes
 from regard.training.loss import Loss, projected_loss
 from regard.training.task import Part
-
-SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)
 
 
 class TranslationTask:
@@ -39,6 +37,7 @@ class TranslationTask:
         budget = max(1, recipe.training.batch_tokens // parts)
         self.batches = TokenBatches(self.train.lengths, budget, recipe.training.seed)
         self.sources, self.references = self._validation_text()
+        self.probes = choose_probes(self.sources, self.references, self.tokenizer, recipe.training.probes)
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
         taken, after = self.batches.take(Position(*position), count)
@@ -59,6 +58,9 @@ class TranslationTask:
         outputs = decode(model, self.sources, greedy, self.recipe.decoding)
         texts = [self.tokenizer.decode(best[0].tokens) for best in outputs]
         return {"loss": total / tokens, "bleu": bleu(texts, self.references, self.recipe.data.target_language)}
+
+    def probe(self, model: Model) -> list[dict[str, Any]]:
+        return look_at_probes(model, self.probes, self.tokenizer, self.recipe.decoding)
 
     def _tensors(self, ids: PairIds, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
         """Source [S, K], and target as the decoder reads it and as it should write it [S, T]."""
@@ -87,40 +89,3 @@ def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor,
     states = model(source, read)  #  [S, T, D]
     real = wanted != PAD  #          [S, T]
     return projected_loss(states[real], model.output.weight, wanted[real], smoothing)
-
-
-def length_limit(source_length: int, settings: config.Decoding, max_positions: int, prefix_length: int = 0) -> int:
-    """The most steps an output may take, its end included; a function of the sentence and its prefix alone."""
-    own = int(min(settings.max_ratio * source_length, max_positions)) + settings.max_extra
-    return min(prefix_length + own, max_positions)
-
-
-def decode(
-    model: Model,
-    sources: Sequence[Sequence[int]],
-    options: Search,
-    settings: config.Decoding,
-    prefixes: Sequence[Sequence[int]] | None = None,
-) -> list[list[Hypothesis]]:
-    """Ids in, hypotheses out, in the order given; inside, sentences of similar length share a batch."""
-    device = model.output.weight.device
-    width = options.nbest if options.sample else options.beam
-    found: list[list[Hypothesis]] = [[] for _ in sources]
-    prefixes = [()] * len(sources) if prefixes is None else prefixes
-    for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, width):
-        ids = pad([np.array(sources[index], dtype=np.int64) for index in batch], end=True)  # [S, K]
-        limits = [
-            length_limit(len(sources[index]), settings, model.max_positions, len(prefixes[index])) for index in batch
-        ]
-        results = search(
-            model,
-            torch.from_numpy(ids).to(device),
-            torch.tensor(limits, device=device),
-            options,
-            SPECIAL,
-            prefixes=[prefixes[index] for index in batch],
-            seeds=[zlib.crc32(np.array(sources[index], dtype="<i4").tobytes()) for index in batch],
-        )
-        for index, hypotheses in zip(batch, results, strict=True):
-            found[index] = hypotheses
-    return found

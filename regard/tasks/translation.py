@@ -7,8 +7,6 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from regard.attention.record import Record
-
 FinishReason = Literal["end", "length", "empty"]
 
 
@@ -98,22 +96,3 @@ class PairScore:
     @property
     def perplexity(self) -> float:
         return float(np.exp(-self.log_probability / len(self.token_log_probabilities)))
-
-
-@dataclass(frozen=True)
-class Attention:
-    """Every attention weight of one translation, as [layers, heads, queries, keys] by kind."""
-
-    text: str
-    """What was translated: the text, or the first part of one that `translate` would split."""
-    parts: int
-    """How many parts the text has."""
-    source_tokens: list[str]
-    target_tokens: list[str]
-    """What each decoder position wrote; it had read the tokens before it."""
-    translation: Translation
-    """Of `text`."""
-    weights: dict[str, np.ndarray]
-    """`encoder`, `decoder` and `cross`."""
-    record: Record
-    """All recorded tensors of the pass."""

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
@@ -14,22 +15,27 @@ import torch
 from torch import Tensor
 
 from regard import config
-from regard.attention.record import Record, record
+from regard.attention.changes import changed
+from regard.attention.record import record
 from regard.data.batching import pad
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
 from regard.decoding.options import Hypothesis, Search, check_values
+from regard.decoding.trace import Trace
 from regard.errors import RegardError, UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.build import Model
+from regard.tasks.decode import decode
+from regard.tasks.looking import alternatives, search_steps
 from regard.tasks.sentences import split_text
-from regard.tasks.translate import decode
-from regard.tasks.translation import Attention, Options, PairScore, Translation, concatenate
+from regard.tasks.translation import Options, PairScore, Translation, concatenate
+from regard.view.attention import Attention, SearchStep
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
 
 Texts: TypeAlias = list[str] | tuple[str, ...]  # a string is a Sequence[str], too, and means one text
 
+SHOWN_POSITIONS = 64
 LOOK_AHEAD = 2_048  # bounds memory on files of any length
 NO_SPACES = {"zh", "zho", "chi", "cmn", "yue", "chinese", "mandarin", "cantonese", "ja", "jpn", "japanese"}
 
@@ -131,12 +137,15 @@ class Translator:
 
     def _read(self, hypothesis: Hypothesis) -> Translation:
         return Translation(
-            text=" ".join(self.tokenizer.decode(hypothesis.tokens).splitlines()),  # bytes can spell a line end
+            text=self._text(hypothesis.tokens),
             score=hypothesis.score,
             tokens=self.tokenizer.pieces(hypothesis.tokens, "target"),
             token_log_probabilities=list(hypothesis.token_log_probabilities),
             finish_reason=hypothesis.finish_reason,
         )
+
+    def _text(self, ids: Sequence[int]) -> str:
+        return " ".join(self.tokenizer.decode(ids).splitlines())  # bytes can spell a line end
 
     def facts(self) -> dict[str, str]:
         """What a person would like to know of the model, for pages and reports."""
@@ -199,45 +208,63 @@ class Translator:
                 f" {remedy}"
             )
 
-    def attention(self, text: str, **options: Unpack[Options]) -> Attention:
+    def attention(self, text: str, *, part: int = 0, **options: Unpack[Options]) -> Attention:
         """Translate a text and look at every attention weight of the pass that would write that translation.
 
-        Of a text that `translate` would split, the first part is shown.
+        Of a text that `translate` would split, one part is shown, counted from 0; `parts` of the answer tells how many.
         """
         if not isinstance(text, str):
             raise UsageError(f"attention looks at one text, not at {_shown(text)}")
         search, settings = self.search_options(**options)
-        prefix = self._prefix(options)
+        prefix = self._prefix(options) if part == 0 else []
         parts = split_text(text, self.longest, self._pieces)
         if not parts:
             raise UsageError("there is nothing to look at: the text is empty")
-        source_ids = self.tokenizer.encode(parts[0], "source")
-        best = decode(self.model, [source_ids], search, settings, [prefix])[0][0]
-        ended = [END] if best.finish_reason == "end" else []
-        written = [*best.tokens, *ended]
+        if not 0 <= part < len(parts):
+            raise UsageError(f"the text has no part {part}; its parts are 0 to {len(parts) - 1}")
+        source_ids = self.tokenizer.encode(parts[part], "source")
+        trace = Trace(1 if search.sample else search.beam)
+        best = decode(self.model, [source_ids], replace(search, nbest=1), settings, [prefix], trace)[0][0]
+        written = [*best.tokens, END] if best.finish_reason == "end" else list(best.tokens)
         if not written:
             raise UsageError("there is nothing to look at: max_ratio and max_extra leave no room to write")
+        seen = self._look(parts[part], source_ids, written, search_steps(trace, self.tokenizer))
+        return replace(seen, parts=len(parts))
+
+    def changed(
+        self, off: Mapping[str, Sequence[int]] = {}, temperature: float = 1.0, hard: bool = False
+    ) -> AbstractContextManager[None]:
+        """`with translator.changed(off={"decoder.0.cross_attention": [1]}):` switches heads off, and on again after.
+
+        `temperature` and `hard` are of every attention in the model. Threads that share a translator take turns.
+        """
+        return changed(self.model, off, temperature, hard)
+
+    def _look(self, text: str, source_ids: list[int], written: list[int], steps: list[SearchStep]) -> Attention:
+        """What the model attends to when it writes a known target."""
         with record(self.model) as seen:  # one position for each piece that was written
-            self._logits(source_ids, written[:-1])
+            logits = self._logits(source_ids, written[:-1])
+        names = self.model.attention_names()
+        positions = self.model.position_table(max(SHOWN_POSITIONS, len(source_ids) + 1, len(written)))
+        settings = {name: value for name, value in vars(self.recipe.model).items() if isinstance(value, str | int)}
         return Attention(
-            text=parts[0],
-            parts=len(parts),
+            title=self.recipe.name,
+            text=text,
+            translation=self._text(written),
             source_tokens=self.tokenizer.pieces([*source_ids, END], "source"),
             target_tokens=self.tokenizer.pieces(written, "target"),
-            translation=self._read(best),
-            weights=self._weights(seen),
+            weights={
+                kind: torch.stack([seen[module]["weights"][0] for module in modules]).cpu().numpy()
+                for kind, modules in names.items()
+            },
+            names=names,
+            facts=self.facts(),
+            shape={**settings, "vocabulary": logits.size(-1)},
+            alternatives=alternatives(logits, written, self.tokenizer),
+            steps=steps,
+            positions=positions.detach().cpu().numpy(),
             record=seen,
         )
-
-    def _weights(self, seen: Record) -> dict[str, np.ndarray]:
-        """By kind of attention, [layers, heads, queries, keys]."""
-        kinds = {"encoder": "encoder.{}.self_attention", "decoder": "decoder.{}.self_attention",
-                 "cross": "decoder.{}.cross_attention"}  # fmt: skip
-        weights = {}
-        for kind, name in kinds.items():
-            layers = range(len(getattr(self.model, name.split(".")[0])))
-            weights[kind] = torch.stack([seen[name.format(layer)]["weights"][0] for layer in layers]).cpu().numpy()
-        return weights
 
 
 def in_blocks(texts: Iterable[str], size: int) -> Iterator[list[str]]:

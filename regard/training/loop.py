@@ -76,6 +76,8 @@ class Loop:
             while self.ended() is None:
                 stopping = self.update(diary, stop.asked)
                 update = self.progress.update
+                if settings.probes and update % (settings.probe_every or settings.validate_every) == 0:
+                    self.film(diary)
                 if update == settings.updates or update % settings.validate_every == 0:
                     self.validate(diary)
                 elif stopping or (settings.checkpoint_every and update % settings.checkpoint_every == 0):
@@ -148,6 +150,13 @@ class Loop:
         progress.snapshots.append((progress.update, value))
         diary.validation(metrics)  # before the checkpoint: a line of metrics.jsonl is written again, but never missed
         self.folder.save(self.model, self.optimizer, progress, snapshot=True)
+
+    def film(self, diary: Diary) -> None:
+        """One more frame of how attention forms. It takes no part in training: nothing random, nothing changed."""
+        gather(self.model, self.plain)
+        if self.workers.first:
+            with diary.pause(), torch.inference_mode():
+                self.folder.film(self.progress.update, self.task.probe(self.plain.eval()))
 
 
 def seed_of(*numbers: int) -> int:

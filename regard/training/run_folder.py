@@ -10,11 +10,12 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regard.checkpoint import average, read, remove_leftovers, unique_weights, write
+from regard.checkpoint import average, read, remove_leftovers, replacing, unique_weights, write
 from regard.config import Training
 from regard.errors import CheckpointError
 from regard.training.distributed import Workers, fill, whole
@@ -94,6 +95,15 @@ class RunFolder:
         tensors |= {f"optimizer.{name}": tensor for name, tensor in state.items()}
         write(self.last, tensors, {"progress": json.dumps(asdict(progress)), "basis": json.dumps(self.basis)})
         self.forget_all_but(kept)
+
+    def film(self, update: int, probes: list[dict[str, Any]]) -> None:
+        """Keep a frame of the movie; one that a killed run had taken already is replaced by the same."""
+        if not probes:
+            return
+        movie = self.path.parent / "movie"
+        movie.mkdir(exist_ok=True)
+        with replacing(movie / f"{update:08d}.json") as temporary:
+            temporary.write_text(json.dumps({"update": update, "probes": probes}, ensure_ascii=False), encoding="utf-8")
 
     def forget_all_but(self, kept: list[Path]) -> None:
         for old in set(self.path.glob("weights-*.safetensors")) - set(kept):

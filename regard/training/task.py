@@ -28,3 +28,7 @@ class Task(Protocol):
     def validate(self, model: Any) -> dict[str, float]:
         """Metrics on data that is not trained on; called in the first process only."""
         ...
+
+    def probe(self, model: Any) -> list[dict[str, Any]]:
+        """What the model attends to in a few sentences, as JSON; nothing if there is nothing to see. First process only."""
+        ...

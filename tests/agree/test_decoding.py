@@ -19,7 +19,8 @@ from regard.decoding.options import Hypothesis, Search
 from regard.decoding.search import search
 from regard.decoding.walk import walk
 from regard.models.build import Model
-from regard.tasks.translate import SPECIAL, decode, translation_loss
+from regard.tasks.decode import SPECIAL, decode
+from regard.tasks.translate import translation_loss
 from regard.tasks.translator import Translator
 from tests.conftest import made_up_sentences
 from tests.models.small import ragged, small_model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -261,7 +261,7 @@ def test_attention_fits_its_tokens(tiny_translator: Translator) -> None:
     line = made_up_sentences(1, 1)[0]
     seen = tiny_translator.attention(line)
     answer = tiny_translator.translate(line)
-    assert same(seen.translation, answer)
+    assert seen.translation == answer.text
     assert seen.source_tokens == [*pieces(tiny_translator.tokenizer, line), "</s>"]
     assert seen.target_tokens == [*answer.tokens, *(["</s>"] if answer.finish_reason == "end" else [])]
     check_attention(tiny_translator, seen.source_tokens, seen.target_tokens, seen.weights)
@@ -270,18 +270,22 @@ def test_attention_fits_its_tokens(tiny_translator: Translator) -> None:
     logits = seen.record["model"]["logits"][0].log_softmax(-1)
     assert logits[-1, END].item() == pytest.approx(answer.token_log_probabilities[-1], abs=1e-4)
     forced = tiny_translator.attention(line, prefix="Tuto ba").translation
-    assert same(forced, tiny_translator.translate(line, prefix="Tuto ba"))
-    assert forced.text.startswith("Tuto ba")
+    assert forced == tiny_translator.translate(line, prefix="Tuto ba").text
+    assert forced.startswith("Tuto ba")
 
 
-def test_attention_shows_the_first_part_of_a_long_text(tiny_translator: Translator) -> None:
+def test_attention_shows_each_part_of_a_long_text(tiny_translator: Translator) -> None:
     sentences = made_up_sentences(1, 12)
-    seen = tiny_translator.attention(" ".join(sentences))
-    assert (seen.text, seen.parts) == (sentences[0], 12)
-    assert same(seen.translation, tiny_translator.translate(sentences[0]))
-    assert tiny_translator.translate(" ".join(sentences)).text.startswith(seen.translation.text)
+    text = " ".join(sentences)
+    seen = [tiny_translator.attention(text, part=part) for part in range(12)]
+    assert [(each.text, each.parts) for each in seen] == [(sentence, 12) for sentence in sentences]
+    assert tiny_translator.translate(text).text == " ".join(each.translation for each in seen)
+    assert tiny_translator.attention(text).text == sentences[0]
     short = tiny_translator.attention(f" {sentences[0]}\n")
     assert (short.text, short.parts) == (sentences[0], 1)
+    for part in (-1, 12):
+        with pytest.raises(UsageError, match=rf"the text has no part {part}; its parts are 0 to 11"):
+            tiny_translator.attention(text, part=part)
 
 
 def test_a_record_is_of_its_own_thread(tiny_translator: Translator) -> None:
@@ -301,7 +305,7 @@ def test_threads_do_not_disturb_each_other(tiny_translator: Translator) -> None:
         seen = [threads.submit(tiny_translator.attention, line) for line in lines * 3]
         answers = [threads.submit(tiny_translator.translate, line) for line in lines * 3]
         for one, answer, other in zip(seen, answers, expected * 3, strict=True):
-            assert same(answer.result(), other.translation)
+            assert answer.result().text == other.translation
             np.testing.assert_allclose(one.result().weights["cross"], other.weights["cross"], atol=1e-5)
 
 
@@ -313,13 +317,13 @@ def test_attention_of_a_translation_that_never_ends(tiny_recipe: config.Recipe, 
         model.output.weight[END] = 0
     translator = Translator(model, tiny_tokenizer, tiny_recipe)
     seen = translator.attention("Tuto ba.", max_extra=1_000)
-    assert seen.translation.finish_reason == "length"
+    assert seen.target_tokens[-1] != "</s>"
     assert len(seen.target_tokens) == model.max_positions
     check_attention(translator, seen.source_tokens, seen.target_tokens, seen.weights)
 
 
 def check_attention(
-    translator: Translator, source: list[str], target: list[str], weights: dict[str, np.ndarray]
+    translator: Translator, source: list[str], target: list[str], weights: Mapping[str, np.ndarray]
 ) -> None:
     layers, heads = translator.recipe.model.encoder_layers, translator.recipe.model.heads
     assert {kind: each.shape for kind, each in weights.items()} == {

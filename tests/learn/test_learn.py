@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from regard.data.batching import pad
 from regard.data.tokenizer import PAD
 from regard.decoding.options import Search
 from regard.models.build import Model, build
-from regard.tasks.translate import decode, translation_loss
+from regard.tasks.decode import decode
+from regard.tasks.translate import translation_loss
 from regard.training.diary import Diary
 from regard.training.distributed import Workers
 from regard.training.loop import Loop
@@ -53,6 +55,9 @@ class Strings:
 
     def validate(self, model: Model) -> dict[str, float]:
         return {"loss": 1 - self.solved(model, Search(beam=1))}
+
+    def probe(self, model: Model) -> list[dict[str, Any]]:
+        return []
 
     def solved(self, model: Model, options: Search) -> float:
         """The share of freshly drawn strings that come out right to the last digit."""

@@ -67,6 +67,9 @@ class Regression:
         metrics = {"loss": self.loss(model, 1_000).plain.item() / self.rows}
         return {**metrics, "bleu": self.bleu.pop(0)} if self.bleu else metrics
 
+    def probe(self, model: nn.Module) -> list[dict[str, Any]]:
+        return []
+
 
 def small() -> Small:
     torch.manual_seed(0)

@@ -13,7 +13,10 @@ import pytest
 
 from tests.training.toy import arguments, contents, finish, start, train, wait_for
 
-LONG = ("training.updates=110", "training.validate_every=25", "training.checkpoint_every=3")
+LONG = (
+    "training.updates=110", "training.validate_every=25", "training.checkpoint_every=3", "training.probes=2",
+    "training.probe_every=10",
+)  # fmt: skip
 SHORT = ("training.updates=8", "training.validate_every=4", "training.checkpoint_every=3", "training.average=1")
 WRITES_OF_SHORT = 8  # last of 3 · snapshot, model and last of 4 · last of 6 · snapshot, model and last of 8
 

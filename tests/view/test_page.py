@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,166 +11,187 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from regard.errors import UsageError
-from regard.view.page import AttentionPage, render, write_page
-
-SOURCE = ["▁A", "▁dog", "▁run", "s", ".", "</s>"]
-TARGET = ["▁Ein", "▁Hund", "▁renn", "t", "</s>"]
-
-
-def attention(layers: int, heads: int, queries: int, keys: int, seed: int = 0) -> NDArray[np.float64]:
-    scores = np.exp(2 * np.random.default_rng(seed).normal(size=(layers, heads, queries, keys)))
-    return np.asarray(scores / scores.sum(-1, keepdims=True))
+from regard.view.arrays import unpack
+from regard.view.attention import Attention
+from regard.view.page import SCRIPTS, STYLES, in_a_frame, render, write_page
+from tests.view.pages import SOURCE, TARGET, at_random, seen
 
 
-def page(source: list[str], target: list[str], layers: int = 2, heads: int = 2, **changes: Any) -> AttentionPage:
-    settings: dict[str, Any] = {
-        "title": "a run",
-        "source_tokens": source,
-        "target_tokens": target,
-        "translation": "".join(target).replace("▁", " ").strip(),
-        "source_text": "".join(source).replace("▁", " ").strip(),
-        "attention": {
-            "encoder": attention(layers, heads, len(source), len(source), seed=1),
-            "decoder": attention(layers, heads, len(target), len(target), seed=2),
-            "cross": attention(layers, heads, len(target), len(source), seed=3),
-        },
-        "model": {"parameters": "3.1 M"},
-    }
-    return AttentionPage(**{**settings, **changes})
+def page(*given: Attention) -> str:
+    return render([each.to_dict() for each in given])
 
 
-class Scripts(HTMLParser):
-    """What a browser takes for script elements, and for text outside of them."""
+class Elements(HTMLParser):
+    """What a browser takes for elements, for comments, and for the text of scripts and styles."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.scripts: list[tuple[str | None, str]] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {"script": [], "style": []}
         self.comments: list[str] = []
-        self.open = False
+        self.open = ""
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "script":
-            self.scripts.append((dict(attrs).get("type"), ""))
-        self.open = tag == "script"
+        self.tags.append((tag, dict(attrs)))
+        self.open = tag
+        if tag in self.texts:
+            self.texts[tag].append("")
 
     def handle_endtag(self, tag: str) -> None:
-        self.open = False
+        self.open = ""
 
     def handle_data(self, data: str) -> None:
-        if self.open:
-            kind, text = self.scripts[-1]
-            self.scripts[-1] = kind, text + data
+        if self.open in self.texts:
+            self.texts[self.open][-1] += data
 
     def handle_comment(self, data: str) -> None:
         self.comments.append(data)
 
 
 def embedded(text: str) -> dict[str, Any]:
-    found = [body for kind, body in Scripts(text).scripts if kind == "application/json"]
-    assert len(found) == 1
-    data: dict[str, Any] = json.loads(found[0])
+    data: dict[str, Any] = json.loads(Elements(text).texts["script"][0])
     return data
 
 
 def test_the_page_holds_the_numbers_it_was_given() -> None:
-    given = page(SOURCE, TARGET, layers=3, heads=4)
-    maps = embedded(render(given))["maps"]
-    assert list(maps) == ["cross", "encoder", "decoder"]
-    for kind, weights in given.attention.items():
-        np.testing.assert_allclose(maps[kind]["weights"], np.asarray(weights), rtol=0, atol=0.5001e-4)
+    given = seen()
+    data = embedded(page(given))
+    assert (data["movie"], data["live"]) == (None, None)
+    (scene,) = data["scenes"]
+    assert scene == given.to_dict()
+    assert list(scene["attention"]) == ["cross", "encoder", "decoder"]
+    for kind, weights in given.weights.items():
+        np.testing.assert_allclose(unpack(scene["attention"][kind]["weights"]), weights, rtol=0, atol=1e-5)
 
 
-def test_lists_and_arrays_give_the_same_page() -> None:
-    given = page(SOURCE, TARGET)
-    lists = {kind: np.asarray(weights).tolist() for kind, weights in given.attention.items()}
-    assert render(page(SOURCE, TARGET, attention=lists)) == render(given)
-    single = {kind: np.asarray(weights, dtype=np.float32) for kind, weights in given.attention.items()}
-    for kind, stored in embedded(render(page(SOURCE, TARGET, attention=single)))["maps"].items():
-        np.testing.assert_allclose(stored["weights"], single[kind], rtol=0, atol=1e-4)
+def test_parts_movies_and_servers_go_with_it() -> None:
+    scenes = [seen(text=text).to_dict() for text in ("one", "two")]
+    data = embedded(render(scenes, movie={"frames": [1]}, live={"models": ["a"]}))
+    assert data == {"scenes": scenes, "movie": {"frames": [1]}, "live": {"models": ["a"]}}
 
 
 def test_rows_and_columns_are_named_by_their_pieces() -> None:
-    maps = embedded(render(page(SOURCE, TARGET)))["maps"]
-    assert (maps["cross"]["queries"], maps["cross"]["keys"]) == (TARGET, SOURCE)
-    assert (maps["encoder"]["queries"], maps["encoder"]["keys"]) == (SOURCE, SOURCE)
-    # When a decoder writes piece t it has read the pieces before t, after a start sign.
-    assert (maps["decoder"]["queries"], maps["decoder"]["keys"]) == (TARGET, ["<s>", *TARGET[:-1]])
+    (scene,) = embedded(page(seen()))["scenes"]
+    assert [scene[side]["tokens"] for side in ("source", "target", "read")] == [SOURCE, TARGET, ["<s>", *TARGET[:-1]]]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["</script><script>alert(1)</script>", "<!--<script>", "]]>&lt;\u2028'\"\\", "</ScRiPt >", "__ATTENTION_DATA__"],
-)
+SENTENCES = [
+    "</script><script>alert(1)</script>", "<!--<script>", "-->", "]]>&lt;\u2028\u2029'\"\\", "</ScRiPt >",
+    "/*SCRIPT*/", "/*STYLE*/", "/*DATA*/ /*DATA*/", "{0} {1} $& $1 \\1", "\x00\x1b[31m", "&quot; &#39;", "개 كلب 😀",
+    "half a pair \ud83d",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SENTENCES)
 def test_a_sentence_stays_data(text: str) -> None:
-    harmless = Scripts(render(page(SOURCE, TARGET)))
-    given = page([text, "</s>"], [text, "</s>"], title=text, model={text: text})
-    shown = render(given)
-    parsed, data = Scripts(shown), embedded(shown)
-    assert len(parsed.scripts) == len(harmless.scripts) == 2
-    assert parsed.scripts[1] == harmless.scripts[1]
-    assert parsed.comments == harmless.comments
-    assert data["title"] == data["source_tokens"][0] == text
-    assert data["model"] == {text: text}
+    given = seen([text, "</s>"], [text, "</s>"], title=text, text=text, translation=text, facts={text: text})
+    harmless, shown = page(seen()), page(given)
+    one, other = Elements(harmless), Elements(shown)
+    assert one.tags == other.tags
+    assert one.comments == other.comments
+    assert one.texts["style"] == other.texts["style"]
+    assert one.texts["script"][1:] == other.texts["script"][1:]
+    shown.encode("utf-8")
+    (scene,) = embedded(shown)["scenes"]
+    assert scene["title"] == scene["source"]["tokens"][0] == scene["target"]["text"] == text
+    assert scene["facts"] == {text: text}
+
+
+def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
+    found = Elements(page(seen()))
+    assets = Path(render.__code__.co_filename).parent / "assets"
+    for kind, names in (("style", STYLES), ("script", SCRIPTS)):
+        inlined = found.texts[kind][-1]
+        places = [
+            inlined.index((assets / f"{name}.{'css' if kind == 'style' else 'js'}").read_text()) for name in names
+        ]
+        assert places == sorted(places)
+        assert len(found.texts[kind]) == (1 if kind == "style" else 2)
+        assert not re.search(r"/\*[A-Z]+\*/", inlined)
+    assert {path.stem for path in assets.iterdir()} == {*STYLES, *SCRIPTS}
 
 
 def test_the_page_sets_text_only_as_text() -> None:
-    shown = render(page(SOURCE, TARGET))
-    for way_in in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("):
+    shown = page(seen())
+    for way_in in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "srcdoc"):
         assert way_in not in shown
 
 
 def test_the_page_asks_nobody() -> None:
-    shown = render(page(SOURCE, TARGET))
-    for way_out in ("http://", "https://", "src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("):
+    shown = page(seen()).replace("http://www.w3.org/2000/svg", "")  # a name, not an address
+    for way_out in ("http://", "https://", "@import", "XMLHttpRequest", "WebSocket", "import(", "sendBeacon"):
         assert way_out not in shown
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', shown)
-    assert policy
-    assert policy[1].startswith("default-src 'none'")
+    for tag, attributes in Elements(shown).tags:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base", "form"}
+        assert not {"src", "href", "action", "data", "style"}.intersection(attributes)
+        assert not any(name.startswith("on") for name in attributes)
+    assert all(address.startswith("data:") for address in re.findall(r"url\(['\"]?([^)]*)", shown))
+
+
+def test_the_policy_forbids_the_rest() -> None:
+    shown = page(seen())
+    found = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', shown)
+    assert found
+    policy = dict(rule.strip().split(" ", 1) for rule in found[1].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert {*policy["connect-src"].split(), *policy["img-src"].split()} <= {"'self'", "data:"}
+    assert "'unsafe-eval'" not in found[1]
+    assert "http" not in found[1]
     assert shown.index("Content-Security-Policy") < shown.index("<style") < shown.index("<script")
 
 
 def test_the_page_says_that_attention_is_no_explanation() -> None:
-    assert "not by itself an explanation" in render(page(SOURCE, TARGET))
+    assert "not by itself an explanation" in page(seen())
+    assert "설명하지는 않습니다" in page(seen())
 
 
 def test_a_sentence_of_twenty_pieces_stays_small() -> None:
     pieces = ["▁word"] * 20
-    assert len(render(page(pieces, pieces, layers=3, heads=4)).encode()) < 300_000
+    weights = {kind: at_random(6, 8, 20, 20) for kind in ("cross", "encoder", "decoder")}
+    assert len(page(seen(pieces, pieces, weights=weights)).encode()) < 600_000
 
 
-def test_a_model_with_one_kind_of_attention_has_a_page() -> None:
-    recurrent = page(SOURCE, TARGET, attention={"cross": attention(1, 1, len(TARGET), len(SOURCE))})
-    assert list(embedded(render(recurrent))["maps"]) == ["cross"]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({}, "none"),
-        ({"self": attention(1, 1, 5, 5)}, "kind self"),
-        ({"cross": attention(1, 1, 6, 5)}, r"cross attention of shape \[1, 1, 6, 5\].*\[layers, heads, 5, 6\]"),
-        ({"encoder": attention(1, 1, 6, 6)[0]}, r"encoder attention of shape \[1, 6, 6\]"),
-        ({"cross": np.full((1, 1, 5, 6), np.nan)}, "NaN"),
-    ],
-)
-def test_attention_that_does_not_fit_is_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        render(page(SOURCE, TARGET, attention=wrong))
+def test_numbers_that_json_lacks_are_refused() -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        render([{"x": float("nan")}])
 
 
 def test_writing_makes_the_folder_and_keeps_every_letter(tmp_path: Path) -> None:
-    given: AttentionPage = page(["▁갈색", "▁개", "</s>"], ["▁كلب", "</s>"])
+    given = seen(["▁갈색", "▁개", "</s>"], ["▁كلب", "</s>"])
     path = tmp_path / "new" / "page.html"
-    write_page(given, path)
-    assert path.read_text(encoding="utf-8") == render(given)
-    assert embedded(path.read_text(encoding="utf-8"))["source_text"] == given.source_text
+    write_page(path, [given])
+    assert path.read_text(encoding="utf-8") == page(given)
+    assert embedded(path.read_text(encoding="utf-8"))["scenes"][0]["source"]["text"] == "갈색 개"
+
+
+def test_saving_is_writing(tmp_path: Path) -> None:
+    given = seen()
+    given.save(str(tmp_path / "page.html"))
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page(given)
 
 
 def test_a_page_that_cannot_be_written_names_the_path(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=re.escape(str(tmp_path))):
-        write_page(page(SOURCE, TARGET), tmp_path)
+    file = tmp_path / "file"
+    file.write_text("x")
+    locked = tmp_path / "locked"
+    locked.mkdir()
+    locked.chmod(0o500)
+    places = [tmp_path, file / "page.html"] + ([] if os.geteuid() == 0 else [locked / "page.html"])
+    for path in places:
+        with pytest.raises(UsageError, match=rf"cannot write the attention page to {re.escape(str(path))}: \w"):
+            write_page(path, [seen()])
+    assert file.read_text() == "x"
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_a_notebook_gets_the_page_in_a_frame(text: str) -> None:
+    given = seen([text, "</s>"], ["▁x", "</s>"], text=text)
+    (tag, attributes), *others = Elements(given._repr_html_()).tags
+    assert (tag, others) == ("iframe", [])
+    assert given._repr_html_() == in_a_frame(given)
+    assert attributes["srcdoc"] == page(given)
+    assert Elements(str(attributes["srcdoc"])).tags == Elements(page(seen())).tags

@@ -1,0 +1,44 @@
+"""What the verbs share: the app, the arguments that mean the same everywhere, and standard input."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+app = typer.Typer(
+    help="Train attention models from your own data, see through them, and put them to work.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Try it: `regard translate demo 'Ich habe Hunger.'`  Train: `regard quickstart`",
+)
+
+RecipePath = Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file; see recipes/.")]
+ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A run folder, a model file, or `demo`.")]
+DataFolder = Annotated[
+    Path | None, typer.Option("--data", envvar="REGARD_DATA", metavar="DIR", help="Where the recipe's files are.")
+]
+Overrides = Annotated[
+    list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, such as model.heads=4. Repeatable.")
+]
+Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses kept side by side; 1 is greedy. [recipe's]")]
+Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+SourceFile = Annotated[Path | None, typer.Option("--source", metavar="FILE", help="Source sentences, one per line.")]
+TargetFile = Annotated[Path | None, typer.Option("--target", metavar="FILE", help="Their references, line-aligned.")]
+errors = Console(stderr=True)
+
+
+def standard_input() -> Iterator[str]:
+    """Lines of standard input; only a line feed ends one, as in every file that regard reads."""
+    if sys.stdin.isatty():
+        errors.print("regard: reading lines from the keyboard; end with Ctrl-D", highlight=False)
+    from regard.data.corpus import decode_lines
+
+    return decode_lines(sys.stdin.buffer, "standard input")

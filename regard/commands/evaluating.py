@@ -1,0 +1,135 @@
+"""`regard evaluate` and `compare`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.commands.app import Beam, DataFolder, Json, ModelName, SourceFile, TargetFile, app
+from regard.errors import UsageError
+
+if TYPE_CHECKING:
+    from regard import Translator
+    from regard.config import Recipe
+    from regard.tasks.testing import TestSet
+
+
+@app.command(epilog="Example: `regard evaluate runs/multi30k-en-de --paper`")
+def evaluate(
+    model: ModelName,
+    source: SourceFile = None,
+    target: TargetFile = None,
+    data: DataFolder = None,
+    beam: Beam = None,
+    paper: Annotated[bool, typer.Option("--paper", help="Also lower-cased, Moses-tokenised BLEU.")] = False,
+    as_json: Json = False,
+    output: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the translations here.")] = None,
+    save: Annotated[bool, typer.Option("--save", help="Store the scores in the model file.")] = False,
+) -> None:
+    """BLEU, chrF and TER with their signatures, on the recipe's test sets or given files."""
+    from regard.checkpoint import BUNDLED_FOLDER, find_model, store_scores
+    from regard.tasks.testing import evaluate
+
+    file = find_model(model)
+    if save and file.resolve().parent == BUNDLED_FOLDER.resolve():
+        raise UsageError(f"{model} is part of regard and stays as it is; leave out --save, or copy {file}")
+    translator, sets = with_test_sets(model, source, target, data)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+    results = {}
+    for test_set in sets:
+        scores, texts = evaluate(translator, test_set, paper=paper, beam=beam)
+        results[test_set.name] = [vars(each) for each in scores]
+        if output is not None:
+            (output / f"{test_set.name}.txt").write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+        if not as_json:
+            print(f"{test_set.name} ({len(texts):,} sentences)")
+            print("\n".join(f"  {each.format()}" for each in scores), flush=True)
+    if as_json:
+        print(json.dumps(results, ensure_ascii=False, indent=1))
+    if save:
+        store_scores(file, results)
+
+
+def with_test_sets(
+    model: str, source: Path | None, target: Path | None, data: Path | None
+) -> tuple[Translator, list[TestSet]]:
+    import regard
+    from regard.tasks.testing import file_test_set, recipe_test_sets
+
+    if (source is None) != (target is None):
+        raise UsageError("--source and --target go together: one file of sentences, one of references")
+    translator = regard.load(model)
+    if source is not None and target is not None:
+        return translator, [file_test_set(source, target)]
+    return translator, recipe_test_sets(with_data_folder(translator.recipe, model, data))
+
+
+def with_data_folder(recipe: Recipe, model: str, data: Path | None) -> Recipe:
+    """A model file does not say where data lay; the recipe in its run folder, or --data, does."""
+    from dataclasses import replace
+
+    from regard import recipes
+    from regard.checkpoint import find_model
+    from regard.data.corpus import BUNDLED
+
+    stored = find_model(model).parent / "config.toml"
+    if stored.is_file():
+        return replace(recipe, data=recipes.load(stored, folder=data).data)
+    files = [file for files in recipe.data.test.values() for file in files if not file.startswith(BUNDLED)]
+    if files and data is None:
+        raise UsageError(
+            f"{model} does not say where its test set ({', '.join(files)}) is. "
+            "Say it with --data DIR or REGARD_DATA=DIR, or give other text with --source FILE and --target FILE"
+        )
+    return replace(recipe, data=replace(recipe.data, folder=str(data.resolve()) if data is not None else ""))
+
+
+@app.command(epilog="Example: `regard compare runs/base runs/deep`, or two files of translations with --target")
+def compare(
+    a: Annotated[str, typer.Argument(metavar="A", help="A model, or a file of translations.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another.")],
+    source: SourceFile = None,
+    target: TargetFile = None,
+    data: DataFolder = None,
+    only: Annotated[str | None, typer.Option("--test", metavar="NAME", help="Only this test set.")] = None,
+    resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1_000,
+    seed: Annotated[int, typer.Option(min=0)] = 1,
+    worst: Annotated[int, typer.Option(min=0, help="Sentences to show that differ most.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Is B better than A, on the test sets of A? Paired bootstrap, and the sentences that differ most."""
+    from regard.data.corpus import read_lines
+    from regard.evaluation.compare import compare
+    from regard.tasks.testing import TestSet, choose, hypotheses, require_same, translate_all
+
+    given = {name: hypotheses(name) for name in (a, b)}
+    models = {name: with_test_sets(name, source, target, data) for name, lines in given.items() if lines is None}
+    if models:
+        translator, sets = next(iter(models.values()))
+        language = translator.recipe.data.target_language
+    elif target is not None:
+        language, sets = "", [TestSet(target.name, [], list(read_lines(target)))]
+    else:
+        raise UsageError("two files of translations need --target FILE with the references")
+    sets = choose(sets, only)
+    for name, (_, theirs) in models.items():
+        require_same(sets, theirs, name)
+    results = {}
+    for each in sets:
+        texts = {
+            name: translate_all(models[name][0], each.sources) if lines is None else lines
+            for name, lines in given.items()
+        }
+        found = compare(
+            texts[a], texts[b], each.references, names=(a, b), resamples=resamples, seed=seed, worst=worst,
+            target_language=language,
+        )  # fmt: skip
+        results[each.name] = found.to_dict()
+        if not as_json:
+            print("\n".join([f"test set: {each.name}", *found.lines()]), flush=True)
+    if as_json:
+        print(json.dumps(results, ensure_ascii=False, indent=1))

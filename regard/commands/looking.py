@@ -1,0 +1,56 @@
+"""`regard view`: see through a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from regard.commands.app import Beam, ModelName, app, errors
+from regard.errors import UsageError
+
+
+@app.command(
+    epilog="Examples: `regard view demo 'Ich habe Hunger.' -o attention.html`, `regard view runs/x -o movie.html`"
+)
+def view(
+    model: ModelName,
+    text: Annotated[str | None, typer.Argument(help="What to look at. [a sentence of the run's movie]")] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page.")] = None,
+    beam: Beam = None,
+) -> None:
+    """See through a translation: one self-contained HTML page, or in the terminal.
+
+    The page of a run that filmed its attention (`training.probes`) also replays how it formed.
+    """
+    import regard
+    from regard.checkpoint import find_model
+    from regard.view.movie import load_movie
+    from regard.view.page import write_page
+    from regard.view.terminal import draw
+
+    movie = load_movie(find_model(model).parent)
+    if text is None and movie is None:
+        raise UsageError(
+            f"say what to look at: regard view {model} 'some text'. ({model} has no movie to take it from.)"
+        )
+    text = text if text is not None else str(movie["probes"][0]["source"]["text"]) if movie else ""
+    translator = regard.load(model)
+    seen = [translator.attention(text, beam=beam)]
+    seen += [translator.attention(text, part=part, beam=beam) for part in range(1, seen[0].parts)]
+    if len(seen) > 1:
+        errors.print(
+            f"regard: the text is longer than the {translator.longest} pieces this model was trained for; "
+            f"it is shown in {len(seen)} parts, split at sentence ends",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
+    if output is None:
+        for number, each in enumerate(seen):
+            if number:
+                print()
+            draw(each, Console())
+    else:
+        write_page(output, seen, movie)
+        print(f"wrote {output}")

@@ -1,0 +1,84 @@
+"""`regard quickstart`, `prepare` and `train`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from regard.commands.app import DataFolder, Overrides, RecipePath, app
+
+if TYPE_CHECKING:
+    from regard.config import Recipe
+
+
+@app.command(epilog="Example: `regard quickstart`")
+def quickstart(
+    run: Annotated[Path, typer.Option(metavar="DIR", help="Run folder.")] = Path("runs/quickstart"),
+    overrides: Overrides = [],  # noqa: B006
+) -> None:
+    """Train on the bundled corpus, score, translate, and write an attention page: minutes on a laptop's CPU."""
+    from regard.quickstart import quickstart
+
+    quickstart(run, overrides, Console())
+
+
+@app.command(epilog="Example: `regard prepare recipes/translate/multi30k-en-de.toml --data DIR`")
+def prepare(recipe: RecipePath, data: DataFolder = None, overrides: Overrides = []) -> None:  # noqa: B006
+    """Clean and count the corpus, train the tokenizer, write memory-mapped ids; or check what is there.
+
+    `train` prepares when needed.
+    """
+    settings = read_recipe(recipe, overrides, data)
+    from regard.data.prepare import prepare
+
+    prepared = prepare(settings)
+    for ids in (prepared.train, prepared.valid):
+        ids.verify()
+    print("\n".join([*prepared.report.lines(), f"ready in {prepared.folder}"]))
+
+
+@app.command(epilog="Example: `regard train my.toml --dry-run`, then `regard train my.toml`. The same command goes on.")
+def train(
+    recipe: RecipePath,
+    run: Annotated[Path | None, typer.Option(metavar="DIR", help="Run folder. [runs/NAME]")] = None,
+    data: DataFolder = None,
+    overrides: Overrides = [],  # noqa: B006
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Find mistakes, count, take two steps; train nothing.")
+    ] = False,
+) -> None:
+    """Train a recipe, or go on where its run folder stopped; Ctrl-C saves and leaves."""
+    settings = read_recipe(recipe, overrides, data)
+    folder = run or Path("runs") / settings.name
+    if dry_run:
+        from regard.rehearsal import rehearse
+
+        rehearse(settings, Console())
+        return
+    from regard.run import train
+
+    outcome = train(settings, folder, Console())
+    if outcome.first:
+        report_outcome(outcome.reason, folder)
+
+
+def report_outcome(reason: str, folder: Path) -> None:
+    if reason == "interrupted":
+        print(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
+        return
+    how = "no better for a while" if reason == "patience" else "all updates done"
+    print(f"{how}. The model is {folder / 'model.safetensors'}")
+    print(f"Next: regard evaluate {folder}    or: echo 'some text' | regard translate {folder}")
+
+
+def read_recipe(path: Path, overrides: list[str], data: Path | None) -> Recipe:
+    from regard import recipes
+
+    recipe = recipes.load(path, overrides, folder=data)
+    recipes.require_data(recipe)
+    return recipe

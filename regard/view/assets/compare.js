@@ -1,0 +1,96 @@
+// The same text through several live models, side by side.
+
+const COMPARE = {
+  title: { en: "Compare", ko: "비교" },
+  about: {
+    en: "The same text through each model as it was trained. Underlined words differ from the first column; the line under a piece is as long as its probability.",
+    ko: "같은 글을 각 모델이 학습된 그대로 번역한 결과입니다. 밑줄 친 단어는 첫 번째 열과 다른 곳이고, 조각 아래 선의 길이는 그 조각의 확률입니다.",
+  },
+  models: { en: "Models", ko: "모델" },
+  waiting: { en: "Translating …", ko: "번역 중 …" },
+  map: { en: "Cross-attention, last layer, mean of its heads", ko: "교차 어텐션, 마지막 층, 헤드 평균" },
+  none: { en: "This model has no cross-attention.", ko: "이 모델에는 교차 어텐션이 없습니다." },
+  pieces: { en: "Probability of each piece", ko: "조각마다의 확률" },
+};
+
+const compareState = { chosen: null, asked: "", answers: new Map() };  // of the text asked, model's name → promise
+
+// A model without any attention has no scenes; its text and probabilities come from /translate.
+async function askToCompare(model, beam, text) {
+  if (Object.values(model.attentions).flat().length > 0) {
+    const { scenes } = await askServer("attention", { model: model.name, text, beam });
+    return { text: wholeText(scenes), scenes, facts: scenes[0].facts,
+      pieces: scenes.flatMap(({ target, alternatives }) => target.tokens.map((token, t) => [token, alternatives[t]?.probability])) };
+  }
+  const { translations: [given] } = await askServer("translate", { model: model.name, text, beam });
+  return { text: given.text, scenes: [], facts: {}, pieces: given.tokens.map((token, t) => [token, Math.exp(given.token_log_probabilities[t])]) };
+}
+
+function answerOf(model) {
+  const { beam, text } = page.live.asked, asked = JSON.stringify([beam, text]);
+  if (asked !== compareState.asked) Object.assign(compareState, { asked, answers: new Map() });
+  const { answers } = compareState;
+  if (!answers.has(model.name)) {
+    answers.set(model.name, askToCompare(model, beam, text));
+    answers.get(model.name).catch(() => answers.delete(model.name));  // so that it is tried again
+  }
+  return answers.get(model.name);
+}
+
+function comparedMap(scene) {
+  if (!scene.attention.cross) return make("p", { class: "muted" }, say(COMPARE.none));
+  const weights = tensorOf(scene.attention.cross.weights), map = mapOf(weights.at(weights.shape[0] - 1), "mean");
+  const { words: queries } = scene.target, { words: keys } = scene.source;
+  return make("div", { class: "scroller" }, heatMap({
+    queries: queries.map((word) => readable(word.text)), keys: keys.map((word) => readable(word.text)),
+    map: mergeWords(map, queries, keys), label: say(COMPARE.map), edges: false,
+  }));
+}
+
+function comparedPieces(pieces) {
+  return make("p", { class: "pieces", dir: "auto" }, ...pieces.flatMap(([token, probability]) => [
+    token.startsWith("▁") || isSpecial(token) ? " " : "",
+    make("span", { class: isSpecial(token) ? "special" : null, title: probability === undefined ? null : shareText(probability),
+      style: { "--share": `${100 * (probability ?? 0)}%` } }, readable(token)),
+  ]));
+}
+
+function fillColumn(column, answer, first) {
+  column.setAttribute("aria-busy", "false");
+  column.lastChild.replaceWith(make("div", {},
+    make("p", { class: "translated", dir: "auto" }, ...(first === answer.text ? [answer.text] : markDifferences(answer.text, first))),
+    make("h3", {}, say(COMPARE.pieces)), comparedPieces(answer.pieces),
+    make("h3", {}, say(COMPARE.map)),
+    ...(answer.scenes.length ? answer.scenes.map(comparedMap) : [make("p", { class: "muted" }, say(COMPARE.none))]),
+    make("dl", { class: "facts" }, ...Object.entries(answer.facts).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))))));
+}
+
+function drawCompare(root) {
+  const { models } = page.live;
+  compareState.chosen ??= new Set(models.slice(0, 2).map((model) => model.name));
+  const chosen = models.filter((model) => compareState.chosen.has(model.name));
+  const choice = make("fieldset", { class: "models" }, make("legend", {}, say(COMPARE.models)), ...models.map((model, number) => make("label", {},
+    make("input", { type: "checkbox", id: `compare-${number}`, checked: compareState.chosen.has(model.name), onchange: ({ target }) => {
+      compareState.chosen[target.checked ? "add" : "delete"](model.name);
+      draw();
+    } }), model.title || model.name)));
+  const columns = chosen.map((model) => make("section", { class: "column", "aria-busy": "true", data: { model: model.name } },
+    make("h2", {}, model.title || model.name), make("p", { class: "muted" }, model.languages ?? ""), make("p", { class: "muted" }, say(COMPARE.waiting))));
+  root.append(make("p", { class: "muted" }, say(COMPARE.about)), choice, make("div", { class: "side-by-side" }, ...columns));
+  const first = chosen.length ? answerOf(chosen[0]).catch(() => null) : null;
+  chosen.forEach(async (model, number) => {
+    try {
+      const answer = await answerOf(model);
+      fillColumn(columns[number], answer, (await first)?.text ?? answer.text);
+    } catch (error) {
+      columns[number].setAttribute("aria-busy", "false");
+      columns[number].lastChild.replaceWith(make("p", { class: "error", role: "alert" }, error.message));
+    }
+  });
+}
+
+view({
+  id: "compare", title: COMPARE.title,
+  available: (scene) => scene !== null && page.live !== null && page.live.models.length > 1 && page.live.asked !== null,
+  draw: drawCompare,
+});

@@ -1,0 +1,81 @@
+// Numbers out of JSON: arrays of 16 bits in base64 (regard/view/arrays.py) become tensors with a shape.
+
+class Tensor {
+  constructor(shape, values) {
+    this.shape = shape;
+    this.values = values;  // Float32Array, last axis fastest
+  }
+
+  // The part at the given leading indices: tensor.at(layer, head) of [L, H, Q, K] is [Q, K]. Shares the numbers.
+  at(...indices) {
+    let size = this.values.length, start = 0;
+    indices.forEach((index, axis) => {
+      size /= this.shape[axis];
+      start += index * size;
+    });
+    return new Tensor(this.shape.slice(indices.length), this.values.subarray(start, start + size));
+  }
+
+  // The single number at full indices.
+  number(...indices) {
+    return this.at(...indices).values[0];
+  }
+}
+
+function halfToNumber(bits) {
+  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}
+
+function unpack(packed) {
+  const bytes = atob(packed.data), values = new Float32Array(bytes.length / 2);  // a plain loop: the quickest by far
+  const read = packed.type === "share" ? (bits) => bits / 65535 : halfToNumber;
+  for (let index = 0; index < values.length; index++)
+    values[index] = read(bytes.charCodeAt(2 * index) | (bytes.charCodeAt(2 * index + 1) << 8));
+  return new Tensor(packed.shape, values);
+}
+
+// Unpack once, when first asked for: tensorOf(scene.attention.cross.weights).
+const unpacked = new WeakMap();
+function tensorOf(packed) {
+  if (!unpacked.has(packed)) unpacked.set(packed, unpack(packed));
+  return unpacked.get(packed);
+}
+
+// One map [Q, K] of a layer [H, Q, K]: a head by its number, or "mean" or "max" over the heads.
+function mapOf(layer, head) {
+  if (typeof head === "number") return layer.at(head);
+  const [heads, queries, keys] = layer.shape, size = queries * keys, values = new Float32Array(size);
+  for (let place = 0; place < size; place++) {
+    let sum = 0, most = 0;
+    for (let h = 0; h < heads; h++) {
+      const value = layer.values[h * size + place];
+      sum += value;
+      if (value > most) most = value;
+    }
+    values[place] = head === "max" ? most : sum / heads;
+  }
+  return new Tensor([queries, keys], values);
+}
+
+// Pieces → words: a word is looked at as much as its pieces together, and looks as they do on average.
+function mergeWords(map, queryWords, keyWords) {
+  const values = new Float32Array(queryWords.length * keyWords.length);
+  queryWords.forEach((query, q) => keyWords.forEach((key, k) => {
+    let sum = 0;
+    for (let i = query.first; i < query.end; i++) for (let j = key.first; j < key.end; j++) sum += map.number(i, j);
+    values[q * keyWords.length + k] = sum / (query.end - query.first);
+  }));
+  return new Tensor([queryWords.length, keyWords.length], values);
+}
+
+// The two sides of a kind of attention: who asks (queries) and who is asked (keys).
+function sidesOf(scene, kind) {
+  if (kind === "cross") return { queries: scene.target, keys: scene.source };
+  if (kind === "encoder") return { queries: scene.source, keys: scene.source };
+  return { queries: scene.target, keys: scene.read };
+}
+
+// In bits; 0 when all attention is on one key.
+const entropy = (row) => row.reduce((sum, weight) => (weight > 0 ? sum - weight * Math.log2(weight) : sum), 0);

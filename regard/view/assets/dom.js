@@ -1,0 +1,61 @@
+// Small helpers: elements, languages, and the registry of views.
+
+const element = (id) => document.getElementById(id);
+
+// make("button", { class: "x", onclick: f, "aria-label": "…" }, "text", child, …). Text is always text, never markup.
+const make = (name, attributes, ...children) => furnish(document.createElement(name), attributes, ...children);
+
+// The same for the shapes of a drawing (SVG).
+const makeShape = (name, attributes, ...children) =>
+  furnish(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, ...children);
+
+function furnish(made, attributes = {}, ...children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+    else if (key === "style") for (const [property, each] of Object.entries(value)) made.style.setProperty(property, each);
+    else if (key === "data") Object.assign(made.dataset, value);
+    else made.setAttribute(key, value === true ? "" : value);
+  }
+  made.append(...children.filter((child) => child !== undefined && child !== null && child !== false));
+  return made;
+}
+
+// Every sentence of the page in both languages: say({ en: "…", ko: "…" }, name, …) puts values for {0}, {1}, …
+const say = (text, ...values) => text[page.language].replace(/\{(\d)\}/g, (_, index) => values[index]);
+
+const SPECIAL = {
+  "<s>": { en: "start", ko: "시작" }, "</s>": { en: "end", ko: "끝" },
+  "<pad>": { en: "padding", ko: "채움" }, "<unk>": { en: "unknown", ko: "모름" },
+};
+const isSpecial = (token) => token in SPECIAL;
+
+// A piece as people read it; "▁" stands for the space before a word.
+const readable = (token) => (isSpecial(token) ? say(SPECIAL[token]) : token.replaceAll("▁", " ").trim() || "␣");
+
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+const directionOf = (text) => (RIGHT_TO_LEFT.test(text) ? "rtl" : "ltr");
+
+// Weights to shades: a root, because the eye should still see a weight of a tenth.
+const shade = (weight) => Math.pow(Math.min(1, Math.max(0, weight)), 0.7);
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+// What the page shows, and what its reader chose. Views read it; `choose` changes it and draws again.
+const page = {
+  scenes: [],      // one per part of the text
+  scene: null,     // the one shown
+  movie: null,
+  live: null,      // set by live.js when a server answers behind the page
+  language: "en",  // or "ko"
+  view: "look",
+  choice: { kind: "cross", layer: 0, head: "mean", words: false, query: null },
+};
+
+// A view: { id, title: { en, ko }, available(scene) → bool, draw(root, scene) }. In the order of registration.
+const views = [];
+const view = (definition) => views.push(definition);
+
+function choose(change) {
+  Object.assign(page.choice, change);
+  draw();
+}

@@ -1,0 +1,192 @@
+// The Look view: the sentences with a line for every look (band.js), the map of the numbers (heat.js), and all layers and
+// heads at a glance.
+
+const LOOK = {
+  title: { en: "Look", ko: "살펴보기" },
+  kinds: {
+    cross: { en: "Cross", ko: "교차" },
+    encoder: { en: "Encoder", ko: "인코더" },
+    decoder: { en: "Decoder", ko: "디코더" },
+  },
+  meaning: {
+    cross: {
+      en: "Cross-attention: where in the source the decoder looked in order to write each part of the output.",
+      ko: "교차 어텐션: 디코더가 출력의 각 부분을 쓰기 위해 원문의 어디를 보았는지 나타냅니다.",
+    },
+    encoder: {
+      en: "Encoder self-attention: which parts of the source each part of the source looked at.",
+      ko: "인코더 셀프 어텐션: 원문의 각 부분이 원문의 어느 부분을 보았는지 나타냅니다.",
+    },
+    decoder: {
+      en: "Decoder self-attention: where the decoder looked in what it had already written; what comes later is masked.",
+      ko: "디코더 셀프 어텐션: 디코더가 이미 쓴 것 가운데 어디를 보았는지 나타냅니다. 뒤에 올 것은 마스크로 가려집니다.",
+    },
+  },
+  sides: {
+    source: { en: "Source", ko: "원문" }, target: { en: "Output", ko: "출력" },
+    read: { en: "Written before", ko: "앞서 쓴 것" },
+  },
+  key: { en: "{0} · looked at", ko: "{0} · 키" },
+  query: { en: "{0} · looking", ko: "{0} · 쿼리" },
+  kind: { en: "Kind of attention", ko: "어텐션의 종류" },
+  layer: { en: "Layer", ko: "층" },
+  head: { en: "Head", ko: "헤드" },
+  mean: { en: "mean", ko: "평균" },
+  max: { en: "max", ko: "최대" },
+  words: { en: "Whole words", ko: "단어로 묶기" },
+  hint: {
+    en: "Point at a word to see where it looks and who looks at it. Arrow keys walk, Enter pins, Escape releases.",
+    ko: "단어를 가리키면 그 단어가 보는 곳과 그 단어를 보는 곳이 나타납니다. 화살표 키로 옮기고 Enter로 고정하며 Escape로 풉니다.",
+  },
+  looks: { en: "looks at", ko: "보는 곳:" },
+  seen: { en: "is looked at by", ko: "이 단어를 보는 곳:" },
+  nobody: { en: "nobody", ko: "없음" },
+  entropy: { en: "entropy {0} bits", ko: "엔트로피 {0}비트" },
+  coverage: { en: "coverage {0}", ko: "받은 합 {0}" },
+  spread: { en: "entropy", ko: "엔트로피" },
+  received: { en: "coverage", ko: "받은 합" },
+  strongest: { en: "Strongest", ko: "가장 강한 곳" },
+  edges: {
+    en: "Bars: how spread out each row is (entropy), and how much each column received in all (coverage).",
+    ko: "막대: 각 행이 얼마나 퍼져 있는지(엔트로피)와 각 열이 모두 얼마나 받았는지(받은 합)를 나타냅니다.",
+  },
+  map: { en: "Weights", ko: "가중치" },
+  overview: { en: "Every layer and head", ko: "모든 층과 헤드" },
+  enlarge: { en: "Choose one to enlarge it.", ko: "하나를 고르면 크게 보입니다." },
+  switches: { en: "A switch silences a head.", ko: "스위치로 헤드를 끌 수 있습니다." },
+  on: { en: "on", ko: "켬" },
+  off: { en: "off", ko: "끔" },
+  warnings: {
+    unseen: {
+      en: "Hardly looked at by any layer: {0}. It may be missing from the output.",
+      ko: "어느 층도 거의 보지 않은 원문 단어: {0}. 출력에서 빠졌을 수 있습니다.",
+    },
+    repeated: { en: "The output repeats itself: {0}.", ko: "출력에서 되풀이되는 부분: {0}." },
+  },
+};
+
+const MOST_CELLS = 1500;  // a larger map is one canvas: elements would make it slow
+const DENSE = 72;         // with more rows or columns than this there is no room for labels
+const FAINT = 0.03;       // lighter looks get no line, lest they cover the others
+const DEEP = 0.63;        // darker shades carry text in the colour of the paper
+const UPRIGHT = /^[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60]+$/;
+
+const brief = (weight) => (weight >= 0.995 ? "1" : weight.toFixed(2).slice(1));
+const headName = (head) => (typeof head === "number" ? `${say(LOOK.head)} ${head + 1}` : say(LOOK[head]));
+
+function controls(scene) {
+  const { choice } = page, [layers, heads] = scene.attention[choice.kind].weights.shape;
+  const group = (title, options, name) => options.length > 1 && make("div", {
+    class: "group", role: "group", "aria-label": say(title),
+  }, make("span", { class: "name" }, say(title)), ...options.map(([value, text, change]) => make("button", {
+    type: "button", id: `${name}-${value}`, data: { [name]: value }, "aria-pressed": String(choice[name] === value),
+    onclick: () => choose(change ?? { [name]: value }),
+  }, text)));
+  // A pinned query means nothing to the other sentence.
+  const kinds = Object.keys(scene.attention).map((kind) => [kind, say(LOOK.kinds[kind]),
+    { kind, query: sidesOf(scene, kind).queries === sidesOf(scene, choice.kind).queries ? choice.query : null }]);
+  const numbers = (count) => Array.from({ length: count }, (_, index) => [index, String(index + 1)]);
+  const merged = heads > 1 ? ["mean", "max"].map((head) => [head, say(LOOK[head])]) : [];
+  return make("div", { class: "controls" },
+    group(LOOK.kind, kinds, "kind"), group(LOOK.layer, numbers(layers), "layer"),
+    group(LOOK.head, [...numbers(heads), ...merged], "head"),
+    make("button", { type: "button", id: "words", class: "switch", role: "switch", "aria-checked": String(choice.words),
+      onclick: () => choose({ words: !choice.words }) }, say(LOOK.words)));
+}
+
+function warningsOf(scene) {
+  return Object.keys(LOOK.warnings).flatMap((kind) => {
+    const found = scene.warnings.filter((warning) => warning.kind === kind);
+    const texts = found.map(({ side, words }) => words.map((word) => scene[side].words[word].text).join(" "));
+    const named = texts.map((text) => `“\u2068${text}\u2069”`).join(", ");  // isolated: its direction is its own
+    return found.length ? [make("p", { class: `warning ${kind}` }, say(LOOK.warnings[kind], named))] : [];
+  });
+}
+
+// The kind of warning that a side's units deserve, as a class.
+function marksOf(scene, side) {
+  const kinds = new Map();
+  for (const warning of scene.warnings) {
+    if (scene[warning.side] !== side) continue;
+    for (const word of warning.words) {
+      for (let piece = side.words[word].first; piece < side.words[word].end; piece++) kinds.set(piece, warning.kind);
+    }
+  }
+  return (unit) => kinds.get(unit.first);
+}
+
+// The small pictures are kept: drawing them is most of the work for a long sentence.
+const pictures = new WeakMap();
+function pictureOf(layers, layer, head) {
+  if (!pictures.has(layers)) pictures.set(layers, new Map());
+  const kept = pictures.get(layers), name = `${layer} ${head} ${color("--accent")}`;
+  if (!kept.has(name)) kept.set(name, thumbnail(mapOf(layers.at(layer), head)));
+  return kept.get(name);
+}
+
+function overview(scene) {
+  const { choice } = page, { names, weights } = scene.attention[choice.kind], layers = tensorOf(weights);
+  const [count, heads] = layers.shape;
+  if (count * heads === 1 && !page.live) return null;  // it would show what is already there
+  const columns = [...Array(heads).keys(), ...(heads > 1 ? ["mean", "max"] : [])];
+  const title = (layer, head) => `${say(LOOK.layer)} ${layer + 1}, ${headName(head)}`;
+  const cell = (layer, head) => {
+    const name = typeof head === "number" && page.live ? names[layer] : undefined;
+    const off = name !== undefined && page.live.isOff(name, head);
+    return make("div", { class: off ? "head off" : "head" }, make("button", {
+      type: "button", id: `small-${layer}-${head}`, data: { layer, head }, "aria-label": title(layer, head),
+      "aria-pressed": String(choice.layer === layer && choice.head === head), onclick: () => enlarge({ layer, head }),
+    }, pictureOf(layers, layer, head)), name !== undefined && make("button", {
+      type: "button", id: `switch-${layer}-${head}`, class: "switch", role: "switch", "aria-checked": String(!off),
+      "aria-label": title(layer, head), onclick: () => page.live.toggle(name, head),
+    }, say(off ? LOOK.off : LOOK.on)));
+  };
+  const mirrored = directionOf(sidesOf(scene, choice.kind).keys.tokens.join("")) === "rtl";
+  return make("section", { class: "overview" }, make("h2", {}, say(LOOK.overview)),
+    make("p", { class: "muted" }, say(LOOK.enlarge), " ", page.live ? say(LOOK.switches) : ""),
+    make("div", { class: mirrored ? "small mirrored" : "small", style: { "--heads": columns.length } },
+      make("span"), ...columns.map((head) => make("span", {}, headName(head))),
+      ...Array.from({ length: count }, (_, layer) => [
+        make("span", { class: "layer" }, `${say(LOOK.layer)} ${layer + 1}`), ...columns.map((head) => cell(layer, head)),
+      ]).flat()));
+}
+
+// Bring what was chosen into view: the overview may stand far below it.
+function enlarge(change) {
+  choose(change);
+  const large = document.querySelector(".look .weights"), still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (large.getBoundingClientRect().top < 0) large.scrollIntoView({ behavior: still ? "instant" : "smooth" });
+}
+
+// Another part of the text or another model may have fewer of everything than what was chosen before.
+function settle(scene) {
+  const { choice } = page, [layers, heads] = scene.attention[choice.kind].weights.shape;
+  choice.layer = Math.min(choice.layer, layers - 1);
+  if (choice.head >= heads) choice.head = "mean";
+  if (choice.query >= sidesOf(scene, choice.kind).queries.tokens.length) choice.query = null;
+}
+
+function drawLook(root, scene) {
+  settle(scene);
+  const { kind, layer, head, words } = page.choice, { queries, keys } = sidesOf(scene, kind);
+  const whole = mapOf(tensorOf(scene.attention[kind].weights).at(layer), head);
+  const map = words ? mergeWords(whole, queries.words, keys.words) : whole;
+  const units = { query: unitsOf(queries, words), key: unitsOf(keys, words) };
+  const nameOf = (side) => say(LOOK.sides[Object.keys(LOOK.sides).find((name) => scene[name] === side)]);
+  const titles = { query: say(LOOK.query, nameOf(queries)), key: say(LOOK.key, nameOf(keys)) };
+  const marked = { query: marksOf(scene, queries), key: marksOf(scene, keys) };
+  const shares = head !== "max";
+  const band = new Band({ kind, map, units, titles, marked, shares });
+  const title = `${say(LOOK.layer)} ${layer + 1}, ${headName(head)}`;
+  const heat = heatMap({
+    queries: units.query.map((unit) => unit.text), keys: units.key.map((unit) => unit.text), map, edges: shares,
+    label: `${say(LOOK.kinds[kind])}, ${title}`, queryTitle: nameOf(queries), keyTitle: nameOf(keys),
+  });
+  root.addEventListener("point", ({ detail }) => band.show(detail && { side: "query", index: detail.query }));
+  root.addEventListener("keydown", (event) => event.key === "Escape" && band.release());
+  root.append(controls(scene), make("p", { class: "muted" }, say(LOOK.meaning[kind])), ...warningsOf(scene), band.root,
+    make("div", { class: "beside" }, make("section", { class: "weights" },
+      make("h2", {}, say(LOOK.map)), make("p", { class: "muted" }, title), heat), overview(scene) ?? ""));
+}
+
+view({ id: "look", title: LOOK.title, available: (scene) => scene !== null, draw: drawLook });

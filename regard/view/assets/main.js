@@ -1,0 +1,88 @@
+// The frame around the views: sentence, facts, tabs, languages. Runs last.
+
+const FRAME = {
+  caution: {
+    en: "Attention shows where information may flow. It is not by itself an explanation of why the model wrote what it wrote.",
+    ko: "어텐션은 정보가 흐를 수 있는 곳을 보여 줄 뿐, 모델이 왜 그렇게 썼는지를 그 자체로 설명하지는 않습니다.",
+  },
+  part: { en: "Part {0} of {1}", ko: "{1}개 중 {0}번째 부분" },
+  views: { en: "Views", ko: "보기" },
+};
+
+function drawHeader() {
+  const { scene } = page;
+  const languages = make("div", { class: "languages", role: "group", "aria-label": "Language · 언어" },
+    ...["en", "ko"].map((language) => make("button", {
+      type: "button", lang: language, "aria-pressed": String(page.language === language), data: { language },
+      onclick: () => { page.language = language; draw(); },
+    }, { en: "English", ko: "한국어" }[language])));
+  const title = make("div", { class: "title" }, make("h1", {}, scene?.title ?? "regard"), languages);
+  const parts = page.scenes.length > 1 && make("select", {
+    class: "parts", onchange: (event) => { page.scene = page.scenes[event.target.selectedIndex]; choose({ query: null }); },
+  }, ...page.scenes.map((each, index) => make("option", { selected: each === scene },
+    `${say(FRAME.part, index + 1, page.scenes.length)}: ${each.source.text}`)));
+  const facts = scene && make("dl", { class: "facts" }, ...Object.entries(scene.facts).map(([name, value]) =>
+    make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+  const header = element("header"), form = page.live?.form();
+  const below = [
+    parts,
+    scene && !page.live && make("p", { class: "sentence", id: "source", dir: "auto" }, scene.source.text),
+    scene && make("p", { class: "sentence translation", id: "translation", dir: "auto" }, scene.target.text),
+    facts,
+  ].filter(Boolean);
+  if (form?.parentNode === header) {  // it stays where it is: moving it would break off what is being typed
+    for (const child of [...header.children]) if (child !== form) child.remove();
+    form.before(title);
+    form.after(...below);
+  } else {
+    header.replaceChildren(...[title, form, ...below].filter(Boolean));
+  }
+}
+
+function drawTabs(shown) {
+  element("tabs").setAttribute("aria-label", say(FRAME.views));
+  element("tabs").replaceChildren(...shown.map((each) => make("button", {
+    type: "button", role: "tab", id: `tab-${each.id}`, "aria-selected": String(each.id === page.view),
+    "aria-controls": "view", onclick: () => { location.hash = each.id; },
+  }, say(each.title))));
+}
+
+function draw() {
+  document.documentElement.lang = page.language;
+  document.title = page.scene ? `${page.scene.source.text} · regard` : "regard";
+  element("caution").textContent = say(FRAME.caution);
+  const shown = views.filter((each) => each.available(page.scene));
+  if (!shown.some((each) => each.id === page.view)) page.view = shown[0]?.id;
+  const focused = document.activeElement?.id;
+  drawHeader();
+  drawTabs(shown);
+  const root = make("div", { class: `view ${page.view}` });
+  element("view").replaceChildren(root);
+  shown.find((each) => each.id === page.view)?.draw(root, page.scene);
+  if (focused) element(focused)?.focus();  // drawing again must not lose the keyboard's place
+}
+
+// Show other scenes, such as those a live model has just given.
+function show(scenes) {
+  const { choice } = page;
+  page.scenes = scenes;
+  page.scene = scenes[0] ?? null;
+  if (page.scene) {
+    if (!(choice.kind in page.scene.attention)) choice.kind = Object.keys(page.scene.attention)[0];
+    const layers = page.scene.attention[choice.kind].weights.shape[0];
+    choice.layer = page.kept ? Math.min(choice.layer, layers - 1) : layers - 1;
+    choice.query = null;
+    page.kept = true;  // from now on what the reader chose stays
+  }
+  draw();
+}
+
+addEventListener("hashchange", () => { page.view = location.hash.slice(1); draw(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);  // canvases hold their colours
+
+const data = JSON.parse(element("data").textContent);
+page.language = /^ko\b/.test(navigator.language) ? "ko" : "en";
+if (location.hash) page.view = location.hash.slice(1);
+page.movie = data.movie;
+if (data.live) startLive(data.live);
+show(data.scenes);

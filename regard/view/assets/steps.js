@@ -1,0 +1,283 @@
+// Decoding, one position at a time: what else the model might have written, and which hypotheses the search kept.
+
+const STEPS = {
+  title: { en: "Decoding", ko: "디코딩" },
+  position: { en: "Position {0} of {1}", ko: "위치 {0} / {1}" },
+  slider: { en: "Position in the output", ko: "출력에서의 위치" },
+  previous: { en: "Previous position", ko: "이전 위치" },
+  next: { en: "Next position", ko: "다음 위치" },
+  play: { en: "Play", ko: "재생" },
+  pause: { en: "Pause", ko: "멈춤" },
+  looked: { en: "To write “{0}” the last layer looked at", ko: "“{0}” 조각을 쓸 때 마지막 층이 본 곳" },
+  beyond: {
+    en: "The translation is already complete. The search went on to make sure that no open hypothesis could still win.",
+    ko: "번역은 이미 끝났습니다. 남은 가설이 이길 수 없음을 확인하려고 탐색만 더 이어졌습니다.",
+  },
+  alternatives: { en: "The most probable pieces", ko: "가장 확률이 높은 조각" },
+  alternativesNote: {
+    en: "Given all that was written before, the model gives every piece of its vocabulary a logit; softmax turns logits into probabilities.",
+    ko: "앞에 쓴 모든 것을 바탕으로 모델은 어휘의 모든 조각에 로짓을 매기고, 소프트맥스가 이를 확률로 바꿉니다.",
+  },
+  logit: { en: "logit {0}", ko: "로짓 {0}" },
+  written: { en: "written", ko: "선택됨" },
+  beams: { en: "Surviving hypotheses", ko: "살아남은 가설" },
+  beamsNote: {
+    en: "{0} went on, best first. The number on the left tells which hypothesis of the step before each one continues.",
+    ko: "가설 {0}개가 이어집니다. 좋은 것부터이며, 왼쪽 숫자는 이전 단계의 몇 번째 가설을 잇는지 나타냅니다.",
+  },
+  greedyNote: {
+    en: "One hypothesis only: at each position one piece is chosen for good.",
+    ko: "가설은 하나뿐입니다. 위치마다 조각 하나를 고르면 되돌리지 않습니다.",
+  },
+  finished: { en: "Finished here", ko: "여기서 끝난 가설" },
+  fell: { en: "Fell out", ko: "탈락한 가설" },
+  fellNote: {
+    en: "None of their continuations was among the best.",
+    ko: "이어 쓴 어느 것도 상위에 들지 못했습니다.",
+  },
+  final: { en: "final path", ko: "최종 경로" },
+  from: { en: "continues hypothesis {0} of the step before", ko: "이전 단계의 {0}번째 가설을 이음" },
+  columns: { en: ["from", "hypothesis", "log p", "sum", "score"], ko: ["부모", "가설", "log p", "합", "점수"] },
+  river: { en: "All hypotheses of all steps", ko: "모든 단계의 모든 가설" },
+  riverNote: {
+    en: "Each column is one step, best on top. The coloured path became the translation; a ring marks a finished hypothesis. Choose a piece to go to its step.",
+    ko: "열 하나가 한 단계이고 위쪽일수록 좋은 가설입니다. 색이 있는 길이 최종 번역이며, 고리는 끝난 가설입니다. 조각을 누르면 그 단계로 갑니다.",
+  },
+  how: { en: "How the search works", ko: "탐색의 원리" },
+  search: {
+    en: "A model that always takes the most probable piece (greedy search) cannot take a choice back when it turns out badly. Beam search keeps several hypotheses side by side: each is continued with every piece, and only those with the greatest log P(Y), the sum of their pieces’ log-probabilities, survive.",
+    ko: "언제나 확률이 가장 높은 조각만 고르는 탐욕 탐색은, 나중에 나쁜 선택으로 드러나도 되돌릴 수 없습니다. 빔 탐색은 여러 가설을 나란히 유지합니다. 각 가설을 모든 조각으로 이어 본 뒤, 조각들의 로그 확률을 더한 값 log P(Y)가 가장 큰 것들만 남깁니다.",
+  },
+  penalty: {
+    en: "Every further piece makes the sum smaller, so that short outputs would win. Finished hypotheses are therefore compared after the length penalty of Wu et al. (2016), where |Y| counts the pieces and a greater α favours longer outputs; the paper takes α = 0.6.",
+    ko: "조각이 늘어날수록 합은 작아지므로 그대로 두면 짧은 출력이 이깁니다. 그래서 끝난 가설은 Wu 외(2016)의 길이 페널티로 나눈 점수로 비교합니다. |Y|는 조각의 수이고, α가 클수록 긴 출력에 유리합니다. 논문에서는 α = 0.6을 씁니다.",
+  },
+  divided: { en: "At this step |Y| = {0}, and sums are divided by {1}.", ko: "이 단계에서 |Y| = {0}이며, 합을 나누는 값은 {1}입니다." },
+};
+const STEPS_PACE = 1200;  // milliseconds per position when playing
+const STEPS_TAIL = 120;   // letters of a hypothesis that are shown
+
+const stepsState = { position: 0, timer: null };  // kept when the page is drawn again
+
+const shareText = (share) => (share > 0 && share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`);
+const signed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
+
+// The places [kept or finished, index] of each step that lead to the final translation.
+function finalPath(scene) {
+  const { tokens } = scene.target, last = tokens.length - 1, path = [];
+  if (last < 0 || scene.steps.length <= last) return path;
+  const leads = (place, t) => {
+    for (; t >= 0; t--) {
+      if (place?.token !== tokens[t]) return false;
+      if (t > 0) place = scene.steps[t - 1].kept[place.parent];
+    }
+    return true;
+  };
+  const end = scene.steps[last];
+  let place = end.finished.find((each) => leads(each, last)) ?? end.kept.find((each) => leads(each, last));
+  for (let t = last; place && t >= 0; t--) {
+    path[t] = place;
+    place = t > 0 ? scene.steps[t - 1].kept[place.parent] : null;
+  }
+  return path;
+}
+
+// The source words that the heads of the last layer, taken together, looked at most when piece t was written.
+function lookedAt(scene, t) {
+  if (!scene.attention.cross) return [];
+  const weights = tensorOf(scene.attention.cross.weights);
+  const [layers, heads] = weights.shape, rows = Array.from({ length: heads }, (_, head) => weights.at(layers - 1, head, t).values);
+  const shareOf = ({ first, end }) => rows.flatMap((row) => [...row.subarray(first, end)]).reduce((sum, weight) => sum + weight, 0) / heads;
+  return scene.source.words.map((word) => ({ text: readable(word.text), share: shareOf(word) }))
+    .sort((one, other) => other.share - one.share).slice(0, 5).filter((word, rank) => rank === 0 || word.share >= 0.03);
+}
+
+function makeWritten(tokens, go) {
+  const pieces = tokens.map((token, place) => make("span", { onclick: () => go(place) },
+    isSpecial(token) ? readable(token) : token.replace("▁", "").replaceAll("▁", " ")));
+  const isApart = (token, place) => place > 0 && (token.startsWith("▁") || isSpecial(token));
+  const line = make("p", { class: "written", dir: "auto" }, ...pieces.flatMap((piece, place) => (isApart(tokens[place], place) ? [" ", piece] : [piece])));
+  const mark = (t) => {
+    pieces.forEach((piece, place) => { piece.className = place < t ? "past" : place === t ? "now" : "later"; });
+    line.scrollTop = (pieces[t]?.offsetTop ?? line.scrollHeight) - line.clientHeight / 2;
+  };
+  return { line, mark };
+}
+
+function alternativeRows(scene, t) {
+  const given = scene.alternatives[t];
+  if (!given) return [];
+  const row = (rank, token, probability, logit, chosen) => make("li", { class: chosen ? "alternative chosen" : "alternative" },
+    make("span", { class: "rank" }, String(rank)),
+    make("span", { class: "piece", dir: "auto" }, make("bdi", {}, readable(token)), " ", chosen && make("small", {}, say(STEPS.written))),
+    make("span", { class: "track" }, make("span", { style: { width: `${100 * probability}%` } })),
+    make("span", { class: "number", title: logit === null ? null : say(STEPS.logit, signed(logit)) }, shareText(probability)));
+  const place = given.rank <= given.tokens.length ? given.tokens.indexOf(scene.target.tokens[t]) : -1;
+  const rows = given.tokens.map((token, index) => row(index + 1, token, given.probabilities[index], given.logits[index], index === place));
+  if (place < 0) rows.push(row(given.rank, scene.target.tokens[t], given.probability, null, true));
+  return rows;
+}
+
+// Hypotheses differ at their ends; of a long one the end is enough.
+const endOf = (text) => (text.length > STEPS_TAIL ? `… ${text.slice(text.indexOf(" ", text.length - STEPS_TAIL) + 1)}` : text);
+
+// A hypothesis as its parent's text and, set apart, what this step added.
+function hypothesisText(path, parent) {
+  const before = parent?.text ?? "";
+  let same = 0;
+  while (same < before.length && before[same] === path.text[same]) same++;
+  while (path.text[same] === " ") same++;
+  const added = path.text.slice(same);
+  return make("span", { class: "text", dir: "auto" }, endOf(path.text.slice(0, same)),
+    added ? make("b", {}, added) : make("b", { class: "special" }, ` ${readable(path.token)}`));
+}
+
+function beamRow(path, parent, isFinal, hasParents) {
+  return make("li", { class: isFinal ? "beam final" : "beam" },
+    make("span", { class: "from", title: hasParents ? say(STEPS.from, path.parent + 1) : null }, hasParents ? String(path.parent + 1) : ""),
+    make("span", { class: "hypothesis" }, hypothesisText(path, parent), " ", isFinal && make("small", {}, say(STEPS.final))),
+    make("span", { class: "number" }, signed(path.log_probability)),
+    make("span", { class: "number" }, signed(path.total)),
+    make("span", { class: "number" }, signed(path.score)));
+}
+
+function beamLists(scene, t, final) {
+  const step = scene.steps[t];
+  if (!step) return [];
+  const parents = t > 0 ? scene.steps[t - 1].kept : [];
+  const rows = (paths) => paths.map((path) => beamRow(path, parents[path.parent], final[t] === path, t > 0));
+  const heads = make("li", { class: "heads", "aria-hidden": "true" }, ...STEPS.columns[page.language].map((head) => make("span", {}, head)));
+  const alone = scene.steps.every((each) => each.kept.length + each.finished.length <= 1);
+  const survived = new Set([...step.kept, ...step.finished].map((path) => path.parent));
+  const fallen = parents.filter((_, index) => !survived.has(index));
+  return [
+    make("p", { class: "muted" }, alone ? say(STEPS.greedyNote) : say(STEPS.beamsNote, step.kept.length)),
+    make("ol", { class: "beams" }, heads, ...rows(step.kept)),
+    step.finished.length > 0 && make("h3", {}, say(STEPS.finished)),
+    step.finished.length > 0 && make("ol", { class: "beams finished" }, ...rows(step.finished)),
+    fallen.length > 0 && make("h3", {}, say(STEPS.fell), " ", make("small", {}, say(STEPS.fellNote))),
+    fallen.length > 0 && make("ul", { class: "fallen" }, ...fallen.map((path) =>
+      make("li", { dir: "auto" }, endOf(path.text), " ", make("span", { class: "number" }, signed(path.total))))),
+  ].filter(Boolean);
+}
+
+// All hypotheses as a river: columns of pieces, joined by curves. Returns what is needed to mark a step.
+function makeRiver(scene, final, go) {
+  const ROW = 26, GAP = 30, TOP = 24;
+  const pen = make("canvas").getContext("2d"), family = getComputedStyle(document.body).fontFamily;
+  const columns = [], onPath = new Set(final);
+  let x = 8;
+  for (const step of scene.steps) {
+    const nodes = [...step.kept, ...step.finished].map((path, row) => {
+      const letters = [...readable(path.token)], label = letters.length > 14 ? `${letters.slice(0, 13).join("")}…` : letters.join("");
+      pen.font = `${onPath.has(path) ? 600 : 400} 13px ${family}`;
+      return { path, label, wide: pen.measureText(label).width, y: TOP + ROW * row + ROW / 2, ends: row >= step.kept.length };
+    });
+    const wide = Math.max(20, ...nodes.map((node) => node.wide));
+    columns.push({ x, wide, nodes });
+    x += wide + GAP;
+  }
+  const height = TOP + ROW * Math.max(...columns.map((column) => column.nodes.length)) + 4;
+  const band = makeShape("rect", { class: "band", y: 0, height, rx: 4 });
+  const edges = makeShape("g", { class: "edges" }), labels = makeShape("g", { class: "labels" });
+  columns.forEach((column, t) => {
+    labels.append(makeShape("text", { class: "count", x: column.x, y: 15, onclick: () => go(t) }, String(t + 1)));
+    for (const node of column.nodes) {
+      const state = onPath.has(node.path) ? "final" : "", from = t > 0 && columns[t - 1].nodes[node.path.parent];
+      if (from) {
+        const start = columns[t - 1].x + from.wide + 4, bend = column.x - GAP, end = column.x - 4, middle = (bend + end) / 2 + 2;
+        const curve = makeShape("path", { class: state, d: `M${start} ${from.y}H${bend + 2}C${middle} ${from.y} ${middle} ${node.y} ${end} ${node.y}` });
+        if (state) edges.append(curve); else edges.prepend(curve);  // the final path lies on top
+      }
+      labels.append(makeShape("text", { class: `piece ${state}`, x: column.x, y: node.y + 4.5, onclick: () => go(t) },
+        node.label, makeShape("title", {}, node.path.text)));
+      if (node.ends) labels.append(makeShape("circle", { class: state, cx: column.x + node.wide + 9, cy: node.y, r: 3.5 }));
+    }
+  });
+  const drawing = makeShape("svg", { width: x, height, viewBox: `0 0 ${x} ${height}`, role: "img", "aria-label": say(STEPS.river) }, band, edges, labels);
+  const scroller = make("div", { class: "river", tabindex: "0", role: "group", "aria-label": say(STEPS.river), dir: "ltr" }, drawing);
+  const mark = (t) => {
+    const column = columns[Math.min(t, columns.length - 1)];
+    band.setAttribute("x", column.x - 8);
+    band.setAttribute("width", column.wide + 16);
+    scroller.scrollLeft = column.x + column.wide / 2 - scroller.clientWidth / 2;
+  };
+  return { scroller, mark };
+}
+
+function stepsExplained(divided) {
+  return make("section", { class: "explained" }, make("h2", {}, say(STEPS.how)),
+    make("p", {}, say(STEPS.search)), make("p", {}, say(STEPS.penalty)),
+    make("p", { class: "equation" }, "score(Y) = log P(Y) ÷ ((5 + |Y|) / 6)", make("sup", {}, "α")), divided);
+}
+
+function stepsControls(count, go) {
+  const button = (id, label, glyph, onclick) => make("button", { type: "button", id, class: "quiet", "aria-label": label, title: label, onclick }, glyph);
+  const slider = make("input", { type: "range", id: "step-slider", min: 0, max: count - 1, "aria-label": say(STEPS.slider), oninput: () => go(Number(slider.value)) });
+  const play = make("button", { type: "button", id: "step-play", class: "quiet" });
+  const label = make("output", { class: "position", for: "step-slider" });
+  const bar = make("div", { class: "instrument" },
+    button("step-previous", say(STEPS.previous), "‹", () => go(stepsState.position - 1)), slider,
+    button("step-next", say(STEPS.next), "›", () => go(stepsState.position + 1)), play, label);
+  const showPlay = () => { play.textContent = say(stepsState.timer ? STEPS.pause : STEPS.play); };
+  const stop = () => { clearInterval(stepsState.timer); stepsState.timer = null; showPlay(); };
+  play.addEventListener("click", () => {
+    if (stepsState.timer) return stop();
+    if (stepsState.position >= count - 1) go(0);
+    stepsState.timer = setInterval(() => {
+      if (!bar.isConnected || stepsState.position >= count - 1) stop();
+      else go(stepsState.position + 1);
+    }, STEPS_PACE);
+    showPlay();
+  });
+  stop();
+  const set = (t, text) => {
+    slider.value = t;
+    label.textContent = say(STEPS.position, t + 1, count);
+    slider.setAttribute("aria-valuetext", `${label.textContent}: ${text}`);
+  };
+  return { bar, set };
+}
+
+function drawSteps(root, scene) {
+  const count = Math.max(scene.target.tokens.length, scene.steps.length), final = finalPath(scene), searched = scene.steps.length > 0;
+  const controls = stepsControls(count, (t) => update(t));
+  const written = makeWritten(scene.target.tokens, (t) => update(t)), looked = make("p", { class: "looked" });
+  const alternatives = make("ol", { class: "alternatives" }), beams = make("div"), divided = make("p", { class: "muted" });
+  const river = searched && makeRiver(scene, final, (t) => update(t));
+  root.append(...[
+    controls.bar, written.line, looked,
+    make("div", { class: "columns" },
+      make("section", {}, make("h2", {}, say(STEPS.alternatives)), make("p", { class: "muted" }, say(STEPS.alternativesNote)), alternatives),
+      searched && make("section", {}, make("h2", {}, say(STEPS.beams)), beams)),
+    river && make("section", {}, make("h2", {}, say(STEPS.river)), make("p", { class: "muted" }, say(STEPS.riverNote)), river.scroller),
+    searched && stepsExplained(divided),
+  ].filter(Boolean));
+
+  function update(wanted) {
+    const t = stepsState.position = Math.max(0, Math.min(count - 1, wanted));
+    const token = scene.target.tokens[t];
+    controls.set(t, token === undefined ? "" : readable(token));
+    written.mark(t);
+    looked.replaceChildren(...(token === undefined ? [say(STEPS.beyond)] : [
+      make("span", {}, say(STEPS.looked, readable(token))),
+      ...lookedAt(scene, t).map((word) => make("span", { class: "word" }, make("bdi", {}, word.text), make("small", {}, shareText(word.share)))),
+    ]));
+    looked.hidden = token !== undefined && !scene.attention.cross;
+    alternatives.replaceChildren(...alternativeRows(scene, t));
+    alternatives.parentElement.hidden = !scene.alternatives[t];
+    if (!searched) return;
+    beams.replaceChildren(...beamLists(scene, t, final));
+    beams.parentElement.hidden = !scene.steps[t];
+    river.mark(t);
+    const path = [...(scene.steps[t]?.finished ?? []), ...(scene.steps[t]?.kept ?? [])].find((each) => each.score !== 0);
+    divided.textContent = path ? say(STEPS.divided, t + 1, (path.total / path.score).toFixed(2)) : "";
+  }
+  update(stepsState.position);
+}
+
+view({
+  id: "steps", title: STEPS.title,
+  available: (scene) => scene !== null && Math.max(scene.alternatives.length, scene.steps.length) > 0,
+  draw: drawSteps,
+});

@@ -1,0 +1,72 @@
+"""The movie of a run: how attention formed while it trained, from the frames that training left in its folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from regard.errors import CheckpointError
+
+FOLDER = "movie"
+METRICS = "metrics.jsonl"
+MOST_FRAMES = 60
+"""Frames that a page carries; of more, these many spread evenly, the first and the last among them."""
+
+
+def load_movie(run: Path) -> dict[str, Any] | None:
+    """What a page replays, or None if the run was not filmed."""
+    paths = sorted((run / FOLDER).glob("*.json"))
+    if not paths:
+        return None
+    last = len(paths) - 1
+    shown = sorted({round(index * last / (MOST_FRAMES - 1)) for index in range(MOST_FRAMES)}) if last else [0]
+    frames = [_read(paths[index]) for index in shown]
+    metrics = _metrics(run / METRICS)
+    return {
+        "probes": [{side: probe[side] for side in ("source", "target")} for probe in frames[0]["probes"]],
+        "frames": [
+            {
+                "update": frame["update"],
+                "metrics": _at(metrics, frame["update"]),
+                "probes": [{"cross": probe["cross"], "text": probe["text"]} for probe in frame["probes"]],
+            }
+            for frame in frames
+            if len(frame["probes"]) == len(frames[0]["probes"])  # a run may go on with more probes or fewer
+        ],
+    }
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        frame: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        frame["update"], frame["probes"][0]["cross"]["shape"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        raise CheckpointError(f"{path} is not a frame of a movie; delete it to see the others") from None
+    return frame
+
+
+def _metrics(path: Path) -> list[dict[str, Any]]:
+    if not path.is_file():
+        return []
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:  # a line that is being written
+            break
+    return found
+
+
+def _at(metrics: list[dict[str, Any]], update: int) -> dict[str, float]:
+    """The newest training loss and validation BLEU at an update."""
+    newest: dict[str, float] = {}
+    for line in metrics:
+        if line["update"] > update:
+            break
+        newest |= {
+            name: line[name]
+            for name in ("loss", "bleu")
+            if name in line and (name != "loss" or line["kind"] == "train")
+        }
+    return newest
