@@ -12,11 +12,23 @@ from typing import Annotated
 import typer
 
 from regard import __version__
-from regard.commands import evaluating, looking, training, translating  # noqa: F401  (each gives the app its verbs)
+from regard.commands import aligning, evaluating, looking, serving, training, translating  # noqa: F401  (each gives the app its verbs)
 from regard.commands.app import app, errors
 from regard.errors import RegardError
 
-VERBS = ("quickstart", "prepare", "train", "translate", "evaluate", "compare", "score", "view")
+VERBS = (
+    "quickstart",
+    "prepare",
+    "train",
+    "translate",
+    "evaluate",
+    "compare",
+    "score",
+    "view",
+    "align",
+    "heads",
+    "serve",
+)
 app.registered_commands.sort(
     key=lambda command: VERBS.index(getattr(command.callback, "__name__", ""))
 )  # as help lists

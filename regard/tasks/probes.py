@@ -18,7 +18,7 @@ from regard.tasks.decode import decode
 from regard.view.arrays import pack_shares
 from regard.view.attention import side_of
 
-LENGTHS = range(4, 21)
+LENGTHS = range(5, 15)
 """Pieces of a source worth filming: shorter has nothing to align, longer is hard to see."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 import torch
@@ -33,6 +33,7 @@ from regard.view.attention import Attention, SearchStep
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
 
+T = TypeVar("T")
 Texts: TypeAlias = list[str] | tuple[str, ...]  # a string is a Sequence[str], too, and means one text
 
 SHOWN_POSITIONS = 64
@@ -267,9 +268,9 @@ class Translator:
         )
 
 
-def in_blocks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+def in_blocks(texts: Iterable[T], size: int) -> Iterator[list[T]]:
     """Texts, `size` at a time. What was read before a line that cannot be read is handed on before the error."""
-    block: list[str] = []
+    block: list[T] = []
     try:
         for text in texts:
             block.append(text)

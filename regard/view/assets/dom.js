@@ -28,7 +28,7 @@ const SPECIAL = {
   "<s>": { en: "start", ko: "시작" }, "</s>": { en: "end", ko: "끝" },
   "<pad>": { en: "padding", ko: "채움" }, "<unk>": { en: "unknown", ko: "모름" },
 };
-const isSpecial = (token) => token in SPECIAL;
+const isSpecial = (token) => Object.hasOwn(SPECIAL, token);  // `in` would also find "constructor"
 
 // A piece as people read it; "▁" stands for the space before a word.
 const readable = (token) => (isSpecial(token) ? say(SPECIAL[token]) : token.replaceAll("▁", " ").trim() || "␣");

@@ -8,6 +8,11 @@ const FRAME = {
   part: { en: "Part {0} of {1}", ko: "{1}개 중 {0}번째 부분" },
   views: { en: "Views", ko: "보기" },
 };
+// Facts come with English names; those that models of regard have are known in Korean, too.
+const FACTS = {
+  languages: "언어", parameters: "매개변수", "training pairs": "학습 문장 쌍", updates: "업데이트",
+};
+const factName = (name) => (page.language === "ko" ? FACTS[name] ?? name.replace(/^(\S+) on (.+)$/, "$2의 $1") : name);
 
 function drawHeader() {
   const { scene } = page;
@@ -22,7 +27,7 @@ function drawHeader() {
   }, ...page.scenes.map((each, index) => make("option", { selected: each === scene },
     `${say(FRAME.part, index + 1, page.scenes.length)}: ${each.source.text}`)));
   const facts = scene && make("dl", { class: "facts" }, ...Object.entries(scene.facts).map(([name, value]) =>
-    make("div", {}, make("dt", {}, name), make("dd", {}, value))));
+    make("div", {}, make("dt", {}, factName(name)), make("dd", {}, value))));
   const header = element("header"), form = page.live?.form();
   const below = [
     parts,
