@@ -1,0 +1,23 @@
+"""`regard serve`: a model on the network."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from regard.commands.app import app
+
+
+@app.command(epilog="Example: `regard serve demo`, then open the address that it prints")
+def serve(
+    models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Run folders, model files, or `demo`.")],
+    host: Annotated[str, typer.Option(help="Address to listen on; beyond loopback everyone may use it.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0: any free one.")] = 8080,
+    threads: Annotated[int | None, typer.Option(min=1, help="Of the computation. [cores, less one]")] = None,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+) -> None:
+    """Translate and look inside live in the browser, and answer programs by a JSON API."""
+    from regard.serve.run import serve
+
+    serve(models, host, port, device=device, threads=threads)

@@ -1,0 +1,56 @@
+"""How much a request may ask for, and how it is told that it asks for too much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+from regard.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the server accepts; docs/serve.md lists the same."""
+
+    characters: int = 2_000
+    """Of one text."""
+    attention_characters: int = 1_000
+    """Of all texts of a request that asks for attention: such an answer may be ten thousand times as long as its text."""
+    texts: int = 64
+    """In one request."""
+    beam: int = 10
+    nbest: int = 10
+    body_bytes: int = 1_000_000
+    body_seconds: float = 10.0
+    """To send a request: its head, then its body. Also how long a reader of an answer may stand still."""
+    answer_seconds: float = 60.0
+    """Until the answer, waiting included."""
+    waiting: int = 512
+    """Texts in the queue, of all requests together."""
+    batch_characters: int = 4_000
+    """Texts that wait for the same model and options are translated together, up to this many characters."""
+    shutdown_seconds: float = 30.0
+    """To finish what was begun when the server is asked to stop."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if not (math.isfinite(value) and value > 0):
+                raise UsageError(f"the limit {each.name} must be above 0 and finite, not {value}")
+        if self.texts > self.waiting:
+            raise UsageError(
+                f"{self.texts} texts per request never fit into a queue of {self.waiting}; raise `waiting`"
+            )
+
+
+DEFAULTS = Limits()
+
+
+@dataclass(eq=False)  # an exception must stay hashable
+class Refusal(Exception):  # noqa: N818
+    """An answer other than the one asked for: a status, and a sentence that says what to do."""
+
+    status: int
+    detail: str
+    headers: Mapping[str, str] = field(default_factory=dict)

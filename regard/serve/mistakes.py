@@ -1,0 +1,77 @@
+"""What is wrong with a request, as sentences instead of FastAPI's lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from regard.errors import RegardError, did_you_mean
+from regard.serve.gate import refuse
+from regard.serve.limits import Refusal
+from regard.serve.schemas import Asked, AttentionRequest, ScoreRequest, TranslateRequest
+
+REQUESTS: dict[str, type[Asked]] = {
+    "/translate": TranslateRequest, "/attention": AttentionRequest, "/score": ScoreRequest,
+}  # fmt: skip
+TOLD = 5
+"""Mistakes of one request that are named; the others are counted."""
+
+
+def describe(mistakes: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> str:
+    """One sentence for each."""
+    told = [_sentence(mistake, fields) for mistake in mistakes[:TOLD]]
+    if len(mistakes) > TOLD:
+        told.append(f"And {len(mistakes) - TOLD} more mistakes.")
+    return " ".join(told)
+
+
+def _sentence(mistake: Mapping[str, Any], fields: Sequence[str]) -> str:
+    kind, place = mistake["type"], mistake["loc"]
+    name = ".".join(map(str, place[1:])) or "the body"
+    if kind == "json_invalid":
+        return f"The body is not JSON: {mistake['ctx']['error']}, at character {place[-1]}."
+    if kind == "missing":
+        return f"{name} is missing." if place[1:] else "The body is missing."
+    if kind == "extra_forbidden":
+        return f"There is no field {name[:60]!r}.{did_you_mean(name[:60], fields)} There are {', '.join(fields)}."
+    wanted = mistake["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    return f"{name[:100]} {wanted}, not {ascii(mistake['input'])[:60]}."
+
+
+async def on_invalid(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    asked = REQUESTS.get(request.url.path)
+    mistakes = error.errors()
+    status = 400 if any(mistake["type"] == "json_invalid" for mistake in mistakes) else 422
+    return refuse(Refusal(status, describe(mistakes, list(asked.model_fields) if asked else [])))
+
+
+async def on_regard_error(request: Request, error: Exception) -> JSONResponse:
+    return refuse(Refusal(422, str(error)))
+
+
+async def on_refusal(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refusal)
+    return refuse(error)
+
+
+async def on_http_error(request: Request, error: Exception) -> JSONResponse:
+    """Of the framework itself: no such path, wrong method, a body that cannot be read as text."""
+    assert isinstance(error, HTTPException)
+    path = ascii(request.url.path)[1:-1][:100]
+    detail = {
+        400: "The body is not JSON in UTF-8 that can be read.",
+        404: f"There is nothing at {path}; /docs lists what there is.",
+        405: f"{path} does not take {request.method}; use {(error.headers or {}).get('Allow', 'another method')}.",
+    }.get(error.status_code, error.detail)
+    return refuse(Refusal(error.status_code, detail, error.headers or {}))
+
+
+HANDLERS: dict[int | type[Exception], Any] = {
+    RequestValidationError: on_invalid, RegardError: on_regard_error, Refusal: on_refusal, HTTPException: on_http_error,
+}  # fmt: skip

@@ -1,0 +1,141 @@
+"""The one thread that owns the models: requests put jobs into its queue, and those that go together are done together.
+
+Switching a head off changes a model for everybody who uses it, so nothing else may compute meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from regard.errors import RegardError
+from regard.serve.limits import Limits, Refusal
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class Job:
+    """One text to be answered, alone or in company."""
+
+    key: Hashable
+    """Jobs of equal keys may share a batch."""
+    item: Any
+    characters: int
+    run: Callable[[list[Any]], list[Any]]
+    """All items of a batch → their answers. No answer may depend on the company."""
+    future: Future[Any] = field(default_factory=Future)
+
+
+class Worker:
+    """A queue and the thread behind it."""
+
+    def __init__(
+        self, limits: Limits, threads: int | None = None, on_batch: Callable[[int], None] = lambda texts: None
+    ) -> None:
+        self.limits, self.threads, self.on_batch = limits, threads, on_batch
+        self._queue: deque[Job] = deque()
+        self._changed = threading.Condition()
+        self._closing = False
+        self._pace = 0.0  # seconds per text, as of late
+        self._thread = threading.Thread(target=self._work, name="regard-inference", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Finish what waits, if the time allows it, and end."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(self.limits.shutdown_seconds)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    @property
+    def patience(self) -> int:
+        """Whole seconds after which the queue should be empty, for `Retry-After`."""
+        return min(max(1, math.ceil(self.waiting * self._pace)), math.ceil(self.limits.answer_seconds))
+
+    def put(self, jobs: Sequence[Job]) -> None:
+        """Queue the jobs of one request: all or none."""
+        with self._changed:
+            if len(self._queue) + len(jobs) > self.limits.waiting:
+                raise Refusal(
+                    429,
+                    f"{len(self._queue)} texts are waiting, and at most {self.limits.waiting} may; "
+                    f"with the {len(jobs)} of this request they would be more. Try again in {self.patience} s.",
+                    {"Retry-After": str(self.patience)},
+                )
+            self._queue.extend(jobs)
+            self._changed.notify()
+
+    def drop(self, jobs: Sequence[Job]) -> None:
+        """Forget what nobody waits for any more; what has begun goes on."""
+        if all(job.future.done() for job in jobs):
+            return
+        with self._changed:
+            for job in jobs:
+                job.future.cancel()
+            self._queue = deque(job for job in self._queue if not job.future.cancelled())
+
+    def _work(self) -> None:
+        # One core is left to those who talk to the clients.
+        torch.set_num_threads(self.threads or max(1, torch.get_num_threads() - 1))
+        while batch := self._take():
+            began = time.perf_counter()
+            self.on_batch(len(batch))
+            self._answer(batch)
+            self._pace = 0.8 * self._pace + 0.2 * (time.perf_counter() - began) / len(batch)
+
+    def _take(self) -> list[Job]:
+        """The oldest job and those that can go with it, as soon as there is one; nothing once all is done."""
+        with self._changed:
+            batch: list[Job] = []
+            while not batch:
+                self._changed.wait_for(lambda: self._queue or self._closing)
+                if not self._queue:
+                    break
+                batch = self._split()
+        return batch
+
+    def _split(self) -> list[Job]:
+        """Take a batch out of the queue; the others keep their order."""
+        batch: list[Job] = []
+        others: deque[Job] = deque()
+        room = self.limits.batch_characters
+        for job in self._queue:
+            if batch and (job.key != batch[0].key or job.characters > room):
+                others.append(job)
+            elif job.future.set_running_or_notify_cancel():
+                batch.append(job)
+                room -= job.characters
+        self._queue = others
+        return batch
+
+    def _answer(self, batch: list[Job]) -> None:
+        """A batch that fails is tried again one by one, so that a text can only spoil its own answer."""
+        try:
+            answered = list(zip(batch, batch[0].run([job.item for job in batch]), strict=True))
+        except Exception as error:
+            if len(batch) == 1:
+                batch[0].future.set_exception(error)
+                return
+            if not isinstance(error, RegardError):
+                log.warning("a batch of %d failed; its texts are tried one by one", len(batch), exc_info=error)
+            for job in batch:
+                self._answer([job])
+        else:
+            for job, answer in answered:
+                job.future.set_result(answer)

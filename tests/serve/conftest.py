@@ -1,0 +1,113 @@
+"""A server to test: the tiny translator behind the real app and the real uvicorn, on a free port of this machine."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from regard.checkpoint import save_model, unique_weights
+from regard.serve.app import create_app
+from regard.serve.connection import patient_for
+from regard.serve.limits import DEFAULTS, Limits
+from regard.tasks.translator import Translator
+from tests.conftest import made_up_sentences
+
+SENTENCES = made_up_sentences(1, 16)
+PATIENCE = 20  # seconds until a test gives up
+
+
+class Watched(Translator):
+    """Notes what it is asked to translate, fails at BOOM, and begins nothing while `free` is not set."""
+
+    def __init__(self, like: Translator) -> None:
+        super().__init__(like.model, like.tokenizer, like.recipe)
+        self.calls: list[list[str]] = []
+        self.free = threading.Event()
+        self.free.set()
+
+    def translate(self, text: Any, **options: Any) -> Any:
+        self.calls.append(list(text))
+        assert self.free.wait(PATIENCE)
+        if "BOOM" in text:
+            raise RuntimeError("a secret of the inside")
+        return super().translate(text, **options)
+
+
+@pytest.fixture
+def watched(tiny_translator: Translator) -> Iterator[Watched]:
+    made = Watched(tiny_translator)
+    yield made
+    made.free.set()
+
+
+@pytest.fixture(scope="module")
+def client(tiny_translator: Translator) -> Iterator[httpx.Client]:
+    """Of a server with two models, `tiny` and `other`, which are the same."""
+    with (
+        running({"tiny": tiny_translator, "other": tiny_translator}) as server,
+        httpx.Client(base_url=server.url, timeout=PATIENCE) as made,
+    ):
+        yield made
+
+
+@pytest.fixture(scope="session")
+def tiny_file(tiny_translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("serve") / "tiny.safetensors"
+    weights = unique_weights(tiny_translator.model)
+    save_model(path, weights, tiny_translator.recipe, tiny_translator.tokenizer, tiny_translator.provenance)
+    return path
+
+
+class Running:
+    """A server on a port of this machine, in a thread."""
+
+    def __init__(self, app: FastAPI, limits: Limits) -> None:
+        settings = uvicorn.Config(
+            app, port=0, http=patient_for(limits.body_seconds), ws="none", log_config=None,
+            timeout_graceful_shutdown=PATIENCE,
+        )  # fmt: skip
+        self.desk = app.state.desk
+        self.server = uvicorn.Server(settings)
+        self.thread = threading.Thread(target=self.server.run)
+
+    @property
+    def port(self) -> int:
+        return int(self.server.servers[0].sockets[0].getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def post(self, path: str, **body: Any) -> httpx.Response:
+        return httpx.post(self.url + path, json=body, timeout=PATIENCE)
+
+
+@contextmanager
+def running(
+    translators: Mapping[str, Translator], limits: Limits = DEFAULTS, hosts: Collection[str] | None = None
+) -> Iterator[Running]:
+    made = Running(create_app(translators, limits, hosts), limits)
+    made.thread.start()
+    until(lambda: made.server.started)
+    try:
+        yield made
+    finally:
+        made.server.should_exit = True
+        made.thread.join(PATIENCE)
+
+
+def until(true: Callable[[], object]) -> None:
+    """Wait for something that must happen."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.005)
