@@ -1,0 +1,186 @@
+"""The Look view under hand: pointer, keyboard and controls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from regard.view.attention import Attention
+from regard.view.page import write_page
+from tests.browser.conftest import Open
+from tests.browser.reading import attributes, ink, until
+from tests.view.pages import SOURCE, TARGET, at_random
+from tests.view.pages import seen as imagined
+
+
+def depths(page: Page, side: str) -> list[float]:
+    """How deeply the tokens of a side are shaded."""
+    found = page.locator(f".token[data-side={side}]").evaluate_all(
+        "(all) => all.map((token) => Number(token.style.getPropertyValue('--depth')))"
+    )
+    return [float(depth) for depth in found]
+
+
+def readable(token: str) -> str:
+    return {"</s>": "end", "<s>": "start"}.get(token, token.replace("▁", ""))
+
+
+def test_pointing_at_a_token_draws_where_it_looks(open_page: Open, demo_page: Path, seen: Attention) -> None:
+    page = open_page(demo_page)
+    until(page, "document.querySelector('canvas.resting').width > 0")
+    resting = ink(page, "canvas.resting")
+    assert resting > 0
+    assert ink(page, "canvas.active") == 0
+    assert not any(depths(page, "key"))
+    hint = page.locator("#readout").text_content()
+    page.locator("#token-query-3").hover()
+    row = np.asarray(seen.weights["cross"][-1], dtype=np.float64).mean(0)[3]
+    assert ink(page, "canvas.active") > 0
+    assert int(np.argmax(depths(page, "key"))) == int(row.argmax())
+    np.testing.assert_allclose(depths(page, "key"), row**0.7, atol=0.006)
+    expect(page.locator("#token-query-3")).to_have_class("token self")
+    expect(page.locator("#readout .query strong")).to_have_text(readable(seen.target_tokens[3]))
+    expect(page.locator("#readout .query bdi").first).to_have_text(readable(seen.source_tokens[row.argmax()]))
+    page.mouse.move(2, 2)
+    assert ink(page, "canvas.active") == 0
+    assert not any(depths(page, "key"))
+    assert page.locator("#readout").text_content() == hint
+
+
+def test_pointing_at_a_key_shows_who_looks_at_it(open_page: Open, demo_page: Path, seen: Attention) -> None:
+    page = open_page(demo_page)
+    page.locator("#token-key-2").hover()
+    column = np.asarray(seen.weights["cross"][-1], dtype=np.float64).mean(0)[:, 2]
+    np.testing.assert_allclose(depths(page, "query"), column**0.7, atol=0.006)
+    assert not any(depths(page, "key"))
+    expect(page.locator("#readout .key bdi").first).to_have_text(readable(seen.target_tokens[column.argmax()]))
+    # In self-attention a token looks, and is looked at.
+    page.locator("#kind-encoder").click()
+    page.locator("#token-query-2").hover()
+    assert any(depths(page, "key"))
+    assert any(depths(page, "query"))
+    expect(page.locator("#readout p")).to_have_count(2)
+
+
+def test_the_decoder_looks_at_what_it_has_read(open_page: Open, demo_page: Path, seen: Attention) -> None:
+    page = open_page(demo_page)
+    page.locator("#kind-decoder").click()
+    page.locator("#token-query-2").hover()
+    assert not any(depths(page, "key")[3:])
+    assert any(depths(page, "key")[:3])
+    keys = [text.strip() for text in page.locator(".token[data-side=key]").all_text_contents()]
+    assert keys == [readable(token) for token in seen.read_tokens]
+
+
+def test_the_keyboard_does_what_the_pointer_does(open_page: Open, demo_page: Path) -> None:
+    page = open_page(demo_page)
+    page.locator("#words").focus()
+    page.keyboard.press("Tab")
+    expect(page.locator("#token-key-0")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#token-query-0")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#token-query-1")).to_be_focused()
+    looked = depths(page, "key")
+    assert any(looked)
+    until(page, "document.querySelector('canvas.active').width > 0")
+    assert ink(page, "canvas.active") > 0
+    page.keyboard.press("Enter")
+    expect(page.locator("#token-query-1")).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("End")
+    assert depths(page, "key") != looked
+    page.evaluate("document.activeElement.blur()")
+    assert depths(page, "key") == looked  # the pin holds
+    page.locator("#token-query-1").focus()
+    page.keyboard.press("Escape")
+    expect(page.locator("#token-query-1")).to_have_attribute("aria-pressed", "false")
+    assert not any(depths(page, "key"))
+
+
+def test_a_pin_stays_with_its_sentence(open_page: Open, demo_page: Path) -> None:
+    page = open_page(demo_page)
+    page.locator("#token-query-3").click()
+    page.locator("#head-1").click()
+    expect(page.locator("#token-query-3")).to_have_attribute("aria-pressed", "true")
+    page.locator("#kind-decoder").click()
+    expect(page.locator("#token-query-3")).to_have_attribute("aria-pressed", "true")
+    page.locator("#kind-encoder").click()
+    assert "true" not in attributes(page, ".token[data-side=query]", "aria-pressed")
+
+
+def test_arrow_keys_read_the_map(open_page: Open, demo_page: Path, seen: Attention) -> None:
+    page = open_page(demo_page)
+    page.locator("#head-2").click()
+    cells = page.locator(".heat .cells")
+    cells.focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    readout = page.locator(".heat .readout")
+    names = [readable(seen.target_tokens[2]), readable(seen.source_tokens[1])]
+    assert readout.locator("bdi").all_text_contents() == names
+    shown = float(readout.locator("b").text_content() or "nan")
+    assert shown == pytest.approx(float(seen.weights["cross"][-1, 2, 2, 1]), abs=0.00052)
+    active = cells.get_attribute("aria-activedescendant")
+    (label,) = attributes(page, f"#{active}", "aria-label")
+    assert label == f"{names[0]}, {names[1]}: {shown:.3f}"
+    assert any(depths(page, "key"))  # the sentences follow
+    page.locator(".heat .cell").first.hover()
+    assert readout.locator("bdi").all_text_contents() == [
+        readable(seen.target_tokens[0]),
+        readable(seen.source_tokens[0]),
+    ]
+
+
+def test_layers_and_heads_are_chosen_by_either_way(open_page: Open, demo_page: Path, seen: Attention) -> None:
+    page = open_page(demo_page)
+    layers, heads = seen.weights["encoder"].shape[:2]
+    page.locator("#kind-encoder").click()
+    expect(page.locator("#kind-encoder")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".small button[data-layer]")).to_have_count(layers * (heads + 2))
+    for layer, head in [(0, "1"), (layers - 1, str(heads - 1)), (1, "mean"), (2, "max")]:
+        page.locator(f"#small-{layer}-{head}").click()
+        expect(page.locator(f"#layer-{layer}")).to_have_attribute("aria-pressed", "true")
+        expect(page.locator(f"#head-{head}")).to_have_attribute("aria-pressed", "true")
+        expect(page.locator(".small [aria-pressed=true]")).to_have_id(f"small-{layer}-{head}")
+        expect(page.locator(f"#small-{layer}-{head}")).to_be_focused()  # drawing again keeps the keyboard's place
+    page.locator("#layer-0").click()
+    page.locator("#head-0").click()
+    expect(page.locator(".small [aria-pressed=true]")).to_have_id("small-0-0")
+
+
+def test_unseen_words_and_repetitions_are_warned_of(open_page: Open, tmp_path: Path) -> None:
+    target = ["▁Ein", "▁Hund", "▁Ein", "▁Hund", "</s>"]
+    cross = at_random(2, 2, len(target), len(SOURCE))
+    cross[..., 2:4] = 1e-3  # nobody looks at "runs", of two pieces
+    given = imagined(SOURCE, target, weights={"cross": cross / cross.sum(-1, keepdims=True)})
+    write_page(tmp_path / "page.html", [given])
+    page = open_page(tmp_path / "page.html")
+    expect(page.locator(".warning.unseen")).to_contain_text("runs")
+    expect(page.locator(".warning.repeated")).to_contain_text("Ein Hund Ein Hund")
+    assert page.locator(".token.unseen").all_text_contents() == ["run", "s"]
+    assert page.locator(".token.repeated").all_text_contents() == ["Ein", "Hund", "Ein", "Hund"]
+    page.locator("#words").click()
+    assert page.locator(".token.unseen").all_text_contents() == ["runs"]
+    page.locator("[data-language=ko]").click()
+    expect(page.locator(".warning.unseen")).to_contain_text("원문 단어")
+
+
+def test_without_reason_there_is_no_warning(open_page: Open, tmp_path: Path) -> None:
+    write_page(tmp_path / "page.html", [imagined(SOURCE, TARGET)])
+    page = open_page(tmp_path / "page.html")
+    expect(page.locator(".band")).to_be_visible()
+    expect(page.locator(".warning")).to_have_count(0)
+
+
+def test_parts_of_a_long_text_are_chosen(open_page: Open, tmp_path: Path) -> None:
+    parts = [imagined(), imagined(SOURCE[:3], TARGET[:2], text="Another part", translation="Ein Teil")]
+    write_page(tmp_path / "page.html", parts)
+    page = open_page(tmp_path / "page.html")
+    page.locator("#token-query-4").click()
+    page.locator("select.parts").select_option(index=1)
+    expect(page.locator("#source")).to_have_text("Another part")
+    expect(page.locator("#translation")).to_have_text("Ein Teil")
+    expect(page.locator(".token[data-side=query]")).to_have_count(2)

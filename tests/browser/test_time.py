@@ -1,0 +1,180 @@
+"""What runs in time: decoding, piece by piece, and the movie of a training."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from regard.view.arrays import pack_shares
+from regard.view.attention import Attention, SearchPath, side_of
+from regard.view.page import render
+from tests.browser.conftest import Open
+from tests.browser.reading import go_to, number, texts, until
+from tests.view.pages import SOURCE, TARGET, at_random
+from tests.view.pages import seen as imagined
+
+WRITTEN = ["", "Ein Ein", "Ein Hund rennt"]
+CROSS = [at_random(2, 3, len(TARGET), len(SOURCE), seed=seed) for seed in range(len(WRITTEN))]
+
+
+def shown_beams(page: Page, selector: str) -> list[tuple[str, list[float]]]:
+    """Of each hypothesis its text, and log probability, sum and score."""
+    found: list[Any] = page.locator(selector).evaluate_all(
+        """(rows) => rows.map((row) => [row.querySelector(".text").textContent,
+            [...row.querySelectorAll(".number")].map((cell) => cell.textContent)])"""
+    )
+    return [(text.strip(), [number(each) for each in values]) for text, values in found]
+
+
+def check_beams(shown: list[tuple[str, list[float]]], paths: list[SearchPath]) -> None:
+    assert len(shown) == len(paths)
+    for (text, values), path in zip(shown, paths, strict=True):
+        assert text == (f"{path.text} end".strip() if path.token == "</s>" else path.text)
+        np.testing.assert_allclose(values, [path.log_probability, path.total, path.score], atol=0.0051)
+
+
+def test_decoding_shows_the_beams_of_the_search(open_page: Open, demo_page: Path, seen: Attention) -> None:
+    page = open_page(demo_page)
+    go_to(page, "steps")
+    path = []
+    for position, step in enumerate(seen.steps):
+        page.locator("#step-slider").fill(str(position))
+        check_beams(shown_beams(page, ".steps .beams:not(.finished) .beam"), step.kept)
+        check_beams(shown_beams(page, ".steps .beams.finished .beam"), step.finished)
+        path += shown_beams(page, ".steps .beam.final")
+    # The path that won is one hypothesis per piece, each going on with the one before, and spells the translation.
+    assert len(path) == len(seen.target_tokens)
+    assert all(later.startswith(text) for (text, _), (later, _) in pairwise(path))
+    assert path[-1][0] == f"{seen.translation} end"
+    assert len(page.locator(".river .labels .final.piece").all()) == len(seen.target_tokens)
+
+
+def test_decoding_is_stepped_by_slider_keys_and_buttons(open_page: Open, demo_page: Path, seen: Attention) -> None:
+    page = open_page(demo_page)
+    go_to(page, "steps")
+    count = len(seen.steps)
+    position, now = page.locator(".steps .position"), page.locator(".steps .written .now")
+    expect(position).to_have_text(f"Position 1 of {count}")
+    page.locator("#step-slider").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(position).to_have_text(f"Position 3 of {count}")
+    expect(now).to_have_text(seen.target_tokens[2].replace("▁", ""))
+    page.locator("#step-next").click()
+    expect(position).to_have_text(f"Position 4 of {count}")
+    page.locator("#step-previous").click()
+    page.locator("#step-previous").press("Enter")
+    expect(position).to_have_text(f"Position 2 of {count}")
+    page.locator(".steps .written span").nth(4).click()
+    expect(position).to_have_text(f"Position 5 of {count}")
+    page.locator(".river .count").nth(1).click()
+    expect(position).to_have_text(f"Position 2 of {count}")
+    page.locator("#step-slider").press("End")
+    page.locator("#step-next").click()  # beyond the end is the end
+    expect(position).to_have_text(f"Position {count} of {count}")
+
+
+def test_decoding_names_the_words_that_were_looked_at(open_page: Open, demo_page: Path, seen: Attention) -> None:
+    page = open_page(demo_page)
+    go_to(page, "steps")
+    words = seen.to_dict(walk=False)["source"]["words"]
+    for position in range(len(seen.target_tokens)):
+        page.locator("#step-slider").fill(str(position))
+        row = np.asarray(seen.weights["cross"][-1], dtype=np.float64).mean(0)[position]
+        shares = {word["text"].replace("</s>", "end"): row[word["first"] : word["end"]].sum() for word in words}
+        names, said = texts(page, ".steps .looked bdi"), texts(page, ".steps .looked small")
+        assert names[0] == max(shares, key=lambda name: shares[name])
+        np.testing.assert_allclose([number(text) for text in said], [shares[name] for name in names], atol=0.00052)
+
+
+def test_decoding_plays_to_its_end(open_page: Open, demo_page: Path) -> None:
+    page = open_page(demo_page)
+    go_to(page, "steps")
+    last = int(page.locator("#step-slider").get_attribute("max") or 0)
+    page.locator("#step-slider").fill(str(last - 1))
+    page.locator("#step-play").click()
+    expect(page.locator("#step-play")).to_have_text("Pause")
+    expect(page.locator("#step-slider")).to_have_value(str(last))
+    expect(page.locator("#step-play")).to_have_text("Play")
+
+
+@pytest.fixture(scope="module")
+def movie_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    given = imagined()
+    movie = {
+        "probes": [{"source": side_of(given.text, SOURCE), "target": side_of(given.translation, TARGET)}],
+        "frames": [
+            {"update": 1000 * (number + 1), "metrics": {"loss": 5.0 - number, "bleu": 10.0 * number},
+             "probes": [{"cross": pack_shares(cross), "text": text}]}
+            for number, (cross, text) in enumerate(zip(CROSS, WRITTEN, strict=True))
+        ],
+    }  # fmt: skip
+    path = tmp_path_factory.mktemp("movie") / "page.html"
+    path.write_text(render([given.to_dict()], movie=movie), encoding="utf-8")
+    return path
+
+
+def read_weight(page: Page) -> tuple[int, int, float]:
+    """The row, the column and the number of the cell at the middle of the movie's map."""
+    page.mouse.move(2, 2)
+    page.locator(".movie canvas").hover()
+    said = page.locator(".movie .reading").text_content() or ""
+    query, key, share = re.fullmatch(r"(\S+) → (\S+): (.*)", said).groups()  # type: ignore[union-attr]
+    names = [[token.replace("▁", "").replace("</s>", "end") for token in side] for side in (TARGET, SOURCE)]
+    return names[0].index(query), names[1].index(key), number(share)
+
+
+def test_the_movie_shows_every_frame(open_page: Open, movie_page: Path) -> None:
+    page = open_page(movie_page)
+    go_to(page, "movie")
+    pictures = []
+    for frame, text in enumerate(WRITTEN):
+        page.locator("#movie-slider").fill(str(frame))
+        until(page, f"movieState.at === {frame}")
+        expect(page.locator("#movie-text")).to_have_text(text or "nothing")
+        expect(page.locator(".movie .position")).to_have_text(f"update {frame + 1},000")
+        row, column, share = read_weight(page)
+        assert share == pytest.approx(CROSS[frame][-1].mean(0)[row, column], abs=0.00052)
+        pictures.append(page.evaluate("document.querySelector('.movie canvas').toDataURL()"))
+    assert len(set(pictures)) == len(WRITTEN)
+    page.locator("#movie-layer").select_option("1")
+    page.locator("#movie-head").select_option("3")
+    row, column, share = read_weight(page)
+    assert share == pytest.approx(CROSS[-1][0, 2][row, column], abs=0.00052)
+    page.locator("#movie-head").select_option("max")
+    row, column, share = read_weight(page)
+    assert share == pytest.approx(CROSS[-1][0].max(0)[row, column], abs=0.00052)
+
+
+def test_the_movie_plays(open_page: Open, movie_page: Path) -> None:
+    page = open_page(movie_page)
+    go_to(page, "movie")
+    page.locator("#movie-speed").select_option("4")
+    page.locator("#movie-play").click()
+    expect(page.locator("#movie-text")).to_have_text(WRITTEN[-1])
+    expect(page.locator("#movie-slider")).to_have_value(str(len(WRITTEN) - 1))
+    expect(page.locator("#movie-play")).to_have_text("Play")
+
+
+def test_who_wants_little_motion_sees_whole_frames(open_page: Open, movie_page: Path) -> None:
+    page = open_page(movie_page, reduced_motion="reduce")
+    go_to(page, "movie")
+    expect(page.locator("#movie-play")).to_have_text("Play")
+    assert page.evaluate("movieState.playing") is False
+    expect(page.locator(".movie .position")).to_have_text("update 1,000")
+    # One picture of the screen later the next frame is there, without any between.
+    page.evaluate("""() => {
+        const slider = document.querySelector("#movie-slider");
+        slider.value = 2;
+        slider.dispatchEvent(new Event("input"));
+        return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }""")
+    assert page.evaluate("movieState.at") == 2
+    row, column, share = read_weight(page)
+    assert share == pytest.approx(CROSS[2][-1].mean(0)[row, column], abs=0.00052)
