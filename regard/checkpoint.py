@@ -196,6 +196,8 @@ def sync_folder(folder: Path) -> None:
 def find_model(name: str | Path) -> Path:
     """The model file behind a run folder, a file name or a bundled name."""
     path = Path(name)
+    if path.suffix == ".toml":
+        raise CheckpointError(f"{name} is a recipe, not a model; `regard train {name}` makes one, in runs/{path.stem}")
     if path.is_file():
         return path
     if (path / MODEL).is_file():
@@ -204,5 +206,8 @@ def find_model(name: str | Path) -> Path:
         return BUNDLED_FOLDER / f"{name}.safetensors"
     if (path / "checkpoints").is_dir():
         raise CheckpointError(f"{path} has no {MODEL} yet: its training has not come to a first validation")
+    if inside := sorted(path.glob(f"*/{MODEL}")):  # a folder of runs
+        raise CheckpointError(f"no model at {name}. Did you mean '{inside[0].parent}'?")
     siblings = [str(each.parent) for each in path.parent.glob(f"*/{MODEL}")] if path.parent.is_dir() else []
-    raise CheckpointError(f"no model at {name}.{did_you_mean(str(name), [*siblings, *BUNDLED])}")
+    hint = did_you_mean(str(name), [*siblings, *BUNDLED])
+    raise CheckpointError(f"no model at {name}.{hint or ' A model is a run folder, a .safetensors file or `demo`.'}")

@@ -142,7 +142,7 @@ class Training:
     probes: int = 0
     """Validation sentences whose attention is filmed while it forms, for the movie of `regard view`; 0: none."""
     probe_every: int = 0
-    """Updates between two frames of the movie; 0: one at every validation."""
+    """Updates between two frames of the movie, besides one at every validation; 0: only those."""
     patience: int = 0
     """Validations without a better metric after which training stops; 0: never."""
     average: int = 5

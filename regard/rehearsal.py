@@ -54,10 +54,9 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
         say(
             f"training takes parts of {part:,} target tokens, {part / tokens:.1f} times as many; memory for them grows alike"
         )
-    hours = training.updates * training.batch_tokens * seconds / tokens / 3600
-    say(
-        f"{training.updates:,} updates of {training.batch_tokens:,} tokens would take about {hours:,.1f} hours on this CPU"
-    )
+    minutes = training.updates * training.batch_tokens * seconds / tokens / 60
+    long = f"{minutes / 60:,.1f} hours" if minutes >= 90 else f"{max(1, round(minutes))} minutes"
+    say(f"{training.updates:,} updates of {training.batch_tokens:,} tokens would take about {long} on this CPU")
     if mistakes := mistakes_in_files(recipe.data):
         raise DataError("\n".join(mistakes))
     say("the recipe is sound; nothing was written")

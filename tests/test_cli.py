@@ -479,7 +479,7 @@ def test_a_model_file_alone_needs_to_be_told_where_the_data_is(
     (tmp_path / "toy.tsv").write_text("test\tJa.\tYes.\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)  # where a file of the same name means nothing
     said = fail("evaluate", file)
-    assert "(toy.tsv)" in said
+    assert "is toy.tsv." in said
     assert all(option in said for option in ("--data DIR", "--source FILE", "--target FILE"))
     assert "--data" in fail("evaluate", file, "--data", folder / "none")
     right = succeed("evaluate", run).out

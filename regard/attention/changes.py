@@ -8,7 +8,6 @@ The model is changed for everybody who uses it meanwhile: threads that share it 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
@@ -16,6 +15,8 @@ from torch import nn
 
 from regard.attention.multi_head import MultiHead
 from regard.errors import UsageError, did_you_mean
+
+COLDEST = 0.01  # colder is hard attention in all but name, and overflows in the end
 
 
 @contextmanager
@@ -37,8 +38,12 @@ def changed(
 
 def check(attentions: Mapping[str, MultiHead], off: Mapping[str, Sequence[int]], temperature: float) -> None:
     """Say what is wrong before anything is changed."""
-    if not (math.isfinite(temperature) and temperature > 0):
-        raise UsageError(f"the attention's temperature must be above 0 and finite, not {temperature}")
+    if not isinstance(off, Mapping) or not all(isinstance(heads, Sequence) for heads in off.values()):
+        raise UsageError(f'off maps names to lists of heads, such as {{"decoder.0.cross_attention": [1]}}; not {off!r}')
+    if not (isinstance(temperature, float | int) and COLDEST <= temperature <= 1 / COLDEST):
+        raise UsageError(
+            f"the attention's temperature must be a number from {COLDEST} to {1 / COLDEST:g}, not {temperature!r}"
+        )
     for name, heads in off.items():
         if name not in attentions:
             hint = did_you_mean(name, attentions)

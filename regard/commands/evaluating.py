@@ -69,21 +69,27 @@ def with_test_sets(
 
 
 def with_data_folder(recipe: Recipe, model: str, data: Path | None) -> Recipe:
-    """A model file does not say where data lay; the recipe in its run folder, or --data, does."""
+    """A model file does not say where data lay; the recipe in its run folder, or --data, does.
+
+    What a bundled model was tested on is bundled as well, in the quickstart's corpus.
+    """
     from dataclasses import replace
 
     from regard import recipes
-    from regard.checkpoint import find_model
+    from regard.checkpoint import BUNDLED_FOLDER, find_model
     from regard.data.corpus import BUNDLED
 
-    stored = find_model(model).parent / "config.toml"
+    file = find_model(model)
+    if data is None and file.parent == BUNDLED_FOLDER:
+        return replace(recipe, data=recipes.load(BUNDLED_FOLDER / "quickstart.toml").data)
+    stored = file.parent / "config.toml"
     if stored.is_file():
         return replace(recipe, data=recipes.load(stored, folder=data).data)
     files = [file for files in recipe.data.test.values() for file in files if not file.startswith(BUNDLED)]
     if files and data is None:
         raise UsageError(
-            f"{model} does not say where its test set ({', '.join(files)}) is. "
-            "Say it with --data DIR or REGARD_DATA=DIR, or give other text with --source FILE and --target FILE"
+            f"a model file does not hold its test set, and that of {model} is {', '.join(files)}. Say in which folder "
+            "with --data DIR or REGARD_DATA=DIR, or give other text with --source FILE and --target FILE"
         )
     return replace(recipe, data=replace(recipe.data, folder=str(data.resolve()) if data is not None else ""))
 

@@ -11,6 +11,8 @@ from rich.console import Console
 from regard.commands.app import Beam, ModelName, app, errors
 from regard.errors import UsageError
 
+LARGE = 20  # megabytes: worth a word
+
 
 @app.command(
     epilog="Examples: `regard view demo 'Ich habe Hunger.' -o attention.html`, `regard view runs/x -o movie.html`"
@@ -27,6 +29,7 @@ def view(
     """
     import regard
     from regard.checkpoint import find_model
+    from regard.data.progress import progress
     from regard.view.movie import load_movie
     from regard.view.page import write_page
     from regard.view.terminal import draw
@@ -38,12 +41,12 @@ def view(
         )
     text = text if text is not None else str(movie["probes"][0]["source"]["text"]) if movie else ""
     translator = regard.load(model)
-    seen = [translator.attention(text, beam=beam)]
-    seen += [translator.attention(text, part=part, beam=beam) for part in range(1, seen[0].parts)]
+    with progress() as bar:
+        seen = list(bar.track(translator.attentions(text, beam=beam), description="Looking"))
     if len(seen) > 1:
         errors.print(
             f"regard: the text is longer than the {translator.longest} pieces this model was trained for; "
-            f"it is shown in {len(seen)} parts, split at sentence ends",
+            f"it is shown in {len(seen)} parts, split at sentence ends where there are any",
             highlight=False, soft_wrap=True,
         )  # fmt: skip
     if output is None:
@@ -53,4 +56,5 @@ def view(
             draw(each, Console())
     else:
         write_page(output, seen, movie)
-        print(f"wrote {output}")
+        size = output.stat().st_size / 1e6
+        print(f"wrote {output}" if size < LARGE else f"wrote {output} ({size:.0f} MB)")

@@ -64,16 +64,19 @@ def train(
 
     outcome = train(settings, folder, Console())
     if outcome.first:
-        report_outcome(outcome.reason, folder)
+        report_outcome(outcome.reason, folder, settings)
 
 
-def report_outcome(reason: str, folder: Path) -> None:
+def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
     if reason == "interrupted":
         print(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
         return
     how = "no better for a while" if reason == "patience" else "all updates done"
     print(f"{how}. The model is {folder / 'model.safetensors'}")
-    print(f"Next: regard evaluate {folder}    or: echo 'some text' | regard translate {folder}")
+    files = "" if recipe.data.test else " --source FILE --target FILE"
+    print(f"Next: regard evaluate {folder}{files}    or: echo 'some text' | regard translate {folder}")
+    if recipe.training.probes:
+        print(f"How its attention formed: regard view {folder} -o movie.html")
 
 
 def read_recipe(path: Path, overrides: list[str], data: Path | None) -> Recipe:

@@ -64,7 +64,7 @@ def translate(
     if counts["split"]:
         errors.print(
             f"regard: {counts['split']} text(s) longer than the {translator.longest} pieces this model was trained for "
-            "were translated in parts, split at sentence ends",
+            "were translated in parts, split at sentence ends where there are any",
             highlight=False,
         )
     if counts["length"]:

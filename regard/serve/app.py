@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-import json
 import re
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -13,7 +12,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from starlette.responses import HTMLResponse, Response
 
 from regard import Translator, __version__
@@ -58,7 +57,7 @@ class Desk:
             return next(iter(self.translators.items()))
         if name not in self.translators:
             there_are = ", ".join(self.translators)
-            raise Refusal(404, f"there is no model {name[:100]!a}; there are: {there_are}.")
+            raise Refusal(404, f"there is no model {name[:100]!r}; there are: {there_are}.")
         return name, self.translators[name]
 
     def check(self, what: str, given: int, most: int, remedy: str) -> None:
@@ -78,6 +77,7 @@ class Desk:
 
     async def answers(self, request: Request, jobs: Sequence[Job]) -> list[Any]:
         """What the worker makes of the jobs; they are forgotten when the client leaves or the time is over."""
+        request.state.texts = len(jobs)  # for the log
         self.worker.put(jobs)
         answered = asyncio.ensure_future(_all(jobs))
         left = asyncio.ensure_future(request.receive())  # after the body, nothing but the client's leaving can come
@@ -106,8 +106,9 @@ def create_app(
     limits: Limits = DEFAULTS,
     hosts: Collection[str] | None = None,
     threads: int | None = None,
+    movie: Mapping[str, Any] | None = None,
 ) -> FastAPI:
-    """The whole server as an ASGI app; `hosts` are the names that it answers to, None: any."""
+    """The whole server as an ASGI app; `hosts` are the names that it answers to, None: any. `movie`: for the page."""
     desk = Desk(translators, limits, threads)
 
     @asynccontextmanager
@@ -123,12 +124,22 @@ def create_app(
     app.add_middleware(Gate, limits=limits, hosts=hosts, metrics=desk.metrics)
     app.state.desk = desk
     _add_work(app, desk)
-    _add_pages(app, desk)
+    _add_pages(app, desk, movie)
     return app
 
 
+async def _only_json(request: Request) -> None:
+    """A foreign page may send anything else without asking first."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        given = f"not {kind[:100]!r}" if kind else "but it was not named"
+        raise Refusal(415, f"the body must be JSON and say so with Content-Type: application/json, {given}.")
+
+
 def _add_work(app: FastAPI, desk: Desk) -> None:
-    @app.post("/translate", responses={200: {"model": TranslateAnswer}, **PROBLEMS})
+    post = partial(app.post, dependencies=[Depends(_only_json)])
+
+    @post("/translate", responses={200: {"model": TranslateAnswer}, **PROBLEMS})
     async def translate(asked: TranslateRequest, request: Request) -> Response:
         """Translate one or many texts. Requests that wait together are computed together; no answer depends on it."""
         name, translator = desk.find(asked.model)
@@ -141,9 +152,9 @@ def _add_work(app: FastAPI, desk: Desk) -> None:
         key = ("translate", name, asked.attention, *options.values())
         found = await desk.answers(request, [Job(key, text, len(text), run) for text in asked.text])
         desk.metrics.translated.inc(len(found))
-        return _json({"model": name, "translations": found})
+        return _json(model=answers.encode(name), translations=_list(found))
 
-    @app.post("/attention", responses={200: {"model": AttentionAnswer}, **PROBLEMS})
+    @post("/attention", responses={200: {"model": AttentionAnswer}, **PROBLEMS})
     async def attention(asked: AttentionRequest, request: Request) -> Response:
         """Translate one text, with heads switched off or the attention changed if asked for, and see all its weights."""
         name, translator = desk.find(asked.model)
@@ -154,9 +165,9 @@ def _add_work(app: FastAPI, desk: Desk) -> None:
             off=asked.off, temperature=asked.temperature, hard=asked.hard,
         )  # fmt: skip
         found = await desk.answers(request, [Job(object(), asked.text, len(asked.text), run)])
-        return _json({"model": name, "scenes": found[0]})
+        return _json(model=answers.encode(name), scenes=found[0])
 
-    @app.post("/score", responses={200: {"model": ScoreAnswer}, **PROBLEMS})
+    @post("/score", responses={200: {"model": ScoreAnswer}, **PROBLEMS})
     async def score(asked: ScoreRequest, request: Request) -> Response:
         """How probable the model finds given translations."""
         name, translator = desk.find(asked.model)
@@ -168,11 +179,11 @@ def _add_work(app: FastAPI, desk: Desk) -> None:
         run, key = partial(answers.scores, translator), ("score", name)
         pairs = list(zip(asked.source, asked.target, strict=True))
         found = await desk.answers(request, [Job(key, pair, sum(map(len, pair)), run) for pair in pairs])
-        return _json({"model": name, "scores": found})
+        return _json(model=answers.encode(name), scores=_list(found))
 
 
-def _add_pages(app: FastAPI, desk: Desk) -> None:
-    live = _page(render([], live=answers.about(desk.translators, desk.limits.attention_characters)))
+def _add_pages(app: FastAPI, desk: Desk, movie: Mapping[str, Any] | None) -> None:
+    live = _page(render([], movie, answers.about(desk.translators, desk.limits.attention_characters)))
     docs = _page((files("regard.serve") / "docs.html").read_text(encoding="utf-8"))
 
     @app.get("/", include_in_schema=False)
@@ -186,7 +197,10 @@ def _add_pages(app: FastAPI, desk: Desk) -> None:
     @app.get("/health", responses={200: {"model": Health}})
     async def health() -> Response:
         """Is the server there, and which models has it?"""
-        return _json({"status": "ok", "models": list(desk.translators), "version": __version__})
+        if not desk.worker.alive:
+            raise Refusal(503, "the thread that computes has died; start the server again.")
+        facts = {"status": "ok", "models": list(desk.translators), "version": __version__}
+        return _json(**{name: answers.encode(value) for name, value in facts.items()})
 
     @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     async def metrics() -> Response:
@@ -194,9 +208,14 @@ def _add_pages(app: FastAPI, desk: Desk) -> None:
         return Response(desk.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
 
-def _json(content: object) -> Response:
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Response(text.encode(), media_type="application/json")
+def _json(**parts: bytes) -> Response:
+    """One object from parts that are JSON already."""
+    inside = b",".join(b'"%s":%s' % (name.encode(), content) for name, content in parts.items())
+    return Response(b"{%s}" % inside, media_type="application/json")
+
+
+def _list(parts: Sequence[bytes]) -> bytes:
+    return b"[%s]" % b",".join(parts)
 
 
 def _page(text: str) -> HTMLResponse:

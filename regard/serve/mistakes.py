@@ -13,42 +13,53 @@ from starlette.responses import JSONResponse
 from regard.errors import RegardError, did_you_mean
 from regard.serve.gate import refuse
 from regard.serve.limits import Refusal
-from regard.serve.schemas import Asked, AttentionRequest, ScoreRequest, TranslateRequest
+from regard.serve.schemas import HALF, Asked, AttentionRequest, ScoreRequest, TranslateRequest
 
 REQUESTS: dict[str, type[Asked]] = {
     "/translate": TranslateRequest, "/attention": AttentionRequest, "/score": ScoreRequest,
 }  # fmt: skip
 TOLD = 5
 """Mistakes of one request that are named; the others are counted."""
+SHOWN = 60
+"""Characters of a wrong value."""
 
 
-def describe(mistakes: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> str:
+def describe(mistakes: Sequence[Mapping[str, Any]], asked: type[Asked]) -> str:
     """One sentence for each."""
-    told = [_sentence(mistake, fields) for mistake in mistakes[:TOLD]]
+    told = [_sentence(mistake, asked) for mistake in mistakes[:TOLD]]
     if len(mistakes) > TOLD:
         told.append(f"And {len(mistakes) - TOLD} more mistakes.")
     return " ".join(told)
 
 
-def _sentence(mistake: Mapping[str, Any], fields: Sequence[str]) -> str:
-    kind, place = mistake["type"], mistake["loc"]
-    name = ".".join(map(str, place[1:])) or "the body"
+def _sentence(mistake: Mapping[str, Any], asked: type[Asked]) -> str:
+    kind, place, fields = mistake["type"], mistake["loc"], asked.model_fields
+    name = ".".join(map(str, place[1:]))
     if kind == "json_invalid":
         return f"The body is not JSON: {mistake['ctx']['error']}, at character {place[-1]}."
     if kind == "missing":
         return f"{name} is missing." if place[1:] else "The body is missing."
+    if not place[1:]:
+        example = ", ".join(f'"{field}": "…"' for field, about in fields.items() if about.is_required())
+        return f"The body must be a JSON object such as {{{example}}}, not {_shown(mistake['input'])}."
     if kind == "extra_forbidden":
-        return f"There is no field {name[:60]!r}.{did_you_mean(name[:60], fields)} There are {', '.join(fields)}."
+        return f"There is no field {name[:60]!r}.{did_you_mean(name[:60], list(fields))} There are {', '.join(fields)}."
     wanted = mistake["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return f"{name[:100]} {wanted}, not {ascii(mistake['input'])[:60]}."
+    return f"{name[:100]} {wanted}." if kind == HALF else f"{name[:100]} {wanted}, not {_shown(mistake['input'])}."
+
+
+def _shown(value: object) -> str:
+    """As Python would write it, which escapes all that no answer could carry."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
 async def on_invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    asked = REQUESTS.get(request.url.path)
+    asked = REQUESTS.get(request.url.path, Asked)
     mistakes = error.errors()
     status = 400 if any(mistake["type"] == "json_invalid" for mistake in mistakes) else 422
-    return refuse(Refusal(status, describe(mistakes, list(asked.model_fields) if asked else [])))
+    return refuse(Refusal(status, describe(mistakes, asked)))
 
 
 async def on_regard_error(request: Request, error: Exception) -> JSONResponse:

@@ -16,6 +16,7 @@ from regard import Translator
 from regard.checkpoint import MODEL, find_model
 from regard.errors import UsageError
 from regard.serve.limits import DEFAULTS, Limits
+from regard.view.movie import load_movie
 
 log = logging.getLogger(__name__)
 
@@ -29,21 +30,22 @@ def serve(
     limits: Limits = DEFAULTS,
     device: str = "cpu",
     threads: int | None = None,
+    verbose: bool = False,
 ) -> None:
     """Serve these models until SIGTERM or Ctrl-C, then finish what was begun.
 
-    `threads` are torch's; left out, as many as there are cores (or OMP_NUM_THREADS says), less one.
+    `threads` are torch's; left out, as many as there are cores (or OMP_NUM_THREADS says), less one. The log on stderr
+    has a line for each request that was refused or failed, and with `verbose` for every other too.
     """
     try:
-        import uvicorn
-
         from regard.serve.app import create_app
-        from regard.serve.connection import patient_for
+        from regard.serve.server import Server
     except ModuleNotFoundError as error:
         raise UsageError(f"serving needs {error.name}: pip install 'regard[serve]'") from None
     if not models:
         raise UsageError("name at least one model to serve")
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("regard.serve").setLevel(logging.DEBUG if verbose else logging.INFO)
     with _ending_well(), _listen(host, port) as listening:
         address = listening.getsockname()
         loopback = ipaddress.ip_address(address[0]).is_loopback
@@ -53,13 +55,14 @@ def serve(
                 address[0],
             )
         name = f"[{address[0]}]" if ":" in address[0] else address[0]
-        app = create_app(load(models, device), limits, {*LOOPBACK_NAMES, name} if loopback else None, threads)
-        settings = uvicorn.Config(
-            app, http=patient_for(limits.body_seconds), ws="none", log_config=None, access_log=False,
-            server_header=False, proxy_headers=False, timeout_graceful_shutdown=round(limits.shutdown_seconds),
-        )  # fmt: skip
-        print(f"serving {', '.join(models)} at http://{name}:{address[1]}/ (its API: /docs). Ctrl-C ends.", flush=True)
-        uvicorn.Server(settings).run(sockets=[listening])
+        log.info("starting: loading %s", ", ".join(models))
+        translators = load(models, device)
+        movies = (load_movie(find_model(model).parent) for model in models)
+        movie = next((each for each in movies if each is not None), None)
+        app = create_app(translators, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, movie)
+        names = ", ".join(translators)
+        print(f"serving {names} at http://{name}:{address[1]}/ (its API: /docs). Ctrl-C ends.", flush=True)
+        Server(app, limits).run(sockets=[listening])
 
 
 def load(models: Sequence[str], device: str = "cpu") -> dict[str, Translator]:

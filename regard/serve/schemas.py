@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+HALF = "half_a_character"
 
 
 def as_list(value: object) -> object:
     """One text means a list of one."""
     if isinstance(value, str):
-        return [value]
+        return [whole(value)]  # here already, where no mistake is blamed on the first of a list that nobody sent
     if not isinstance(value, list):
         raise ValueError("should be a text or a list of texts")
     if not value:
@@ -20,8 +23,13 @@ def as_list(value: object) -> object:
 
 def whole(text: str) -> str:
     """JSON can spell half of a surrogate pair, which no UTF-8 could carry back."""
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError("should be characters, and half of a surrogate pair is none")
+    for place, character in enumerate(text, start=1):
+        if "\ud800" <= character <= "\udfff":
+            raise PydanticCustomError(
+                HALF,
+                "holds {half} as character {place}, half of a surrogate pair: send both halves, or the character itself",
+                {"half": ascii(character)[1:-1], "place": place},
+            )
     return text
 
 
@@ -69,7 +77,9 @@ class AttentionRequest(Asked):
     off: Heads = Field(
         default_factory=dict, description="Heads to switch off, by the attention's name and counted from 0."
     )
-    temperature: float = Field(1.0, gt=0, description="Of every attention: below 1 is sharper, above 1 flatter.")
+    temperature: float = Field(
+        1.0, ge=0.01, le=100, description="Of every attention: below 1 is sharper, above 1 flatter."
+    )
     hard: bool = Field(False, description="Every attention looks at one place only.")
     walk: bool = Field(False, description="Also answer the computation's other numbers: queries, keys, values …")
 

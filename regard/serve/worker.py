@@ -60,6 +60,10 @@ class Worker:
         self._thread.join(self.limits.shutdown_seconds)
 
     @property
+    def alive(self) -> bool:
+        return self._thread.is_alive()
+
+    @property
     def waiting(self) -> int:
         return len(self._queue)
 

@@ -28,7 +28,7 @@ from regard.tasks.decode import decode
 from regard.tasks.looking import alternatives, search_steps
 from regard.tasks.sentences import split_text
 from regard.tasks.translation import Options, PairScore, Translation, concatenate
-from regard.view.attention import Attention, SearchStep
+from regard.view.attention import Attention
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
@@ -214,23 +214,37 @@ class Translator:
 
         Of a text that `translate` would split, one part is shown, counted from 0; `parts` of the answer tells how many.
         """
+        parts = self._parts(text)
+        if not 0 <= part < len(parts):
+            raise UsageError(f"the text has no part {part}; its parts are 0 to {len(parts) - 1}")
+        return self._attention(parts, part, options)
+
+    def attentions(self, text: str, **options: Unpack[Options]) -> Iterator[Attention]:
+        """The same of every part of a text, one after the other."""
+        parts = self._parts(text)
+        return (self._attention(parts, part, options) for part in range(len(parts)))
+
+    def _parts(self, text: str) -> list[str]:
         if not isinstance(text, str):
             raise UsageError(f"attention looks at one text, not at {_shown(text)}")
-        search, settings = self.search_options(**options)
-        prefix = self._prefix(options) if part == 0 else []
         parts = split_text(text, self.longest, self._pieces)
         if not parts:
             raise UsageError("there is nothing to look at: the text is empty")
-        if not 0 <= part < len(parts):
-            raise UsageError(f"the text has no part {part}; its parts are 0 to {len(parts) - 1}")
+        return parts
+
+    def _attention(self, parts: list[str], part: int, options: Options) -> Attention:
+        search, settings = self.search_options(**options)
+        search = replace(search, nbest=1)
+        prefix = self._prefix(options) if part == 0 else []
         source_ids = self.tokenizer.encode(parts[part], "source")
         trace = Trace(1 if search.sample else search.beam)
-        best = decode(self.model, [source_ids], replace(search, nbest=1), settings, [prefix], trace)[0][0]
+        best = decode(self.model, [source_ids], search, settings, [prefix], trace)[0][0]
         written = [*best.tokens, END] if best.finish_reason == "end" else list(best.tokens)
         if not written:
             raise UsageError("there is nothing to look at: max_ratio and max_extra leave no room to write")
-        seen = self._look(parts[part], source_ids, written, search_steps(trace, self.tokenizer))
-        return replace(seen, parts=len(parts))
+        seen = self._look(parts[part], source_ids, written)
+        steps = search_steps(trace, self.tokenizer)
+        return replace(seen, parts=len(parts), steps=steps, search={**vars(search)})
 
     def changed(
         self, off: Mapping[str, Sequence[int]] = {}, temperature: float = 1.0, hard: bool = False
@@ -241,7 +255,7 @@ class Translator:
         """
         return changed(self.model, off, temperature, hard)
 
-    def _look(self, text: str, source_ids: list[int], written: list[int], steps: list[SearchStep]) -> Attention:
+    def _look(self, text: str, source_ids: list[int], written: list[int]) -> Attention:
         """What the model attends to when it writes a known target."""
         with record(self.model) as seen:  # one position for each piece that was written
             logits = self._logits(source_ids, written[:-1])
@@ -259,10 +273,13 @@ class Translator:
                 for kind, modules in names.items()
             },
             names=names,
+            silent={
+                kind: [list(getattr(self.model.get_submodule(module), "silent", ())) for module in modules]
+                for kind, modules in names.items()
+            },
             facts=self.facts(),
             shape={**settings, "vocabulary": logits.size(-1)},
             alternatives=alternatives(logits, written, self.tokenizer),
-            steps=steps,
             positions=positions.detach().cpu().numpy(),
             record=seen,
         )

@@ -73,12 +73,15 @@ class Loop:
         began = time.perf_counter()
         settings = self.settings
         with StopRequest() as stop:
+            if settings.probes and not self.progress.update:
+                self.film(diary)  # before anything is learned
             while self.ended() is None:
                 stopping = self.update(diary, stop.asked)
                 update = self.progress.update
-                if settings.probes and update % (settings.probe_every or settings.validate_every) == 0:
+                validating = update == settings.updates or update % settings.validate_every == 0
+                if settings.probes and (validating or (settings.probe_every and update % settings.probe_every == 0)):
                     self.film(diary)
-                if update == settings.updates or update % settings.validate_every == 0:
+                if validating:
                     self.validate(diary)
                 elif stopping or (settings.checkpoint_every and update % settings.checkpoint_every == 0):
                     self.folder.save(self.model, self.optimizer, self.progress)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from regard.attention.record import Record
 from regard.errors import UsageError
 from regard.view.arrays import pack, pack_shares
-from regard.view.words import SPECIAL, merge, repeated, texts_of, words_of
+from regard.view.words import SPECIAL, is_byte, merge, repeated, texts_of, words_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,7 +66,7 @@ class SearchStep:
     finished: list[SearchPath]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Attention:
     """Every attention weight of one output, as [layers, heads, queries, keys] by kind, and what else a page shows."""
 
@@ -82,6 +83,8 @@ class Attention:
     """`encoder`, `decoder` and `cross`, as far as the model has them."""
     names: Mapping[str, list[str]] = field(default_factory=dict)
     """By kind, what the model calls its layers: the names to switch their heads off by."""
+    silent: Mapping[str, list[list[int]]] = field(default_factory=dict)
+    """By kind, the heads of each layer that were switched off; their weights are shown, but reach nothing."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What to tell of the model, such as parameters or BLEU."""
     shape: Mapping[str, str | int] = field(default_factory=dict)
@@ -89,7 +92,9 @@ class Attention:
     alternatives: list[Alternatives] = field(default_factory=list)
     """Of each piece written."""
     steps: list[SearchStep] = field(default_factory=list)
-    """What the search did."""
+    """What the search did …"""
+    search: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    """… and its options by name."""
     positions: NDArray[np.floating[Any]] | None = None
     """What marks the positions, [positions, width]."""
     parts: int = 1
@@ -111,6 +116,9 @@ class Attention:
             if not np.isfinite(self.weights[kind]).all():
                 raise UsageError(f"cannot show {kind} attention: it holds values that are not numbers")
 
+    def __repr__(self) -> str:
+        return f"Attention({self.text!r} → {self.translation!r}: {', '.join(self.kinds)})"
+
     @property
     def kinds(self) -> list[str]:
         """Those present, the most telling first."""
@@ -131,17 +139,39 @@ class Attention:
 
     def words(self, kind: str, layer: int = -1) -> NDArray[np.float64]:
         """One layer's weights between words, mean over its heads: [query words, key words]."""
+        self.check(kind, layer)
         queries, keys = (words_of(tokens) for tokens in self.axes(kind))
-        return merge(np.asarray(self.weights[kind][layer], dtype=np.float64).mean(0), queries, keys)
+        return merge(self.mean(kind, layer), queries, keys)
+
+    def mean(self, kind: str, layer: int = -1) -> NDArray[np.float64]:
+        """One layer's weights, mean over the heads that are not switched off: [queries, keys]."""
+        weights = np.asarray(self.weights[kind][layer], dtype=np.float64)
+        off = self.silent[kind][layer] if kind in self.silent else []
+        heard = [head for head in range(len(weights)) if head not in off]
+        return weights[heard].mean(0) if heard else np.zeros_like(weights[0])
+
+    def check(self, kind: str, layer: int, head: int | None = None) -> None:
+        """Refuse what the model does not have."""
+        if kind not in self.weights:
+            raise UsageError(f"the model has no {kind!r} attention; it has {', '.join(self.kinds)}")
+        layers, heads = self.weights[kind].shape[:2]
+        if not -layers <= layer < layers:
+            raise UsageError(f"there is no layer {layer}; {kind} attention has layers 0 to {layers - 1}")
+        if head is not None and not 0 <= head < heads:
+            raise UsageError(f"there is no head {head}; {kind} attention has heads 0 to {heads - 1}")
 
     def warnings(self) -> list[dict[str, Any]]:
-        """What a reader should mistrust: source words that nobody looked at, and output that repeats itself."""
+        """What a reader should mistrust: source words that nobody looked at or that the model cannot know (they are
+        spelled in bytes), and output that repeats itself."""
         found: list[dict[str, Any]] = []
         if "cross" in self.weights:
             looks = np.stack([self.words("cross", layer) for layer in range(len(self.weights["cross"]))])  # [L, Q, K]
             for number, text in enumerate(texts_of(self.source_tokens)):
                 if looks[:, :, number].max() < UNSEEN and _matters(text):
                     found.append({"kind": "unseen", "side": "source", "words": [number]})
+        for number, word in enumerate(words_of(self.source_tokens)):
+            if any(is_byte(piece) for piece in self.source_tokens[word.first : word.end]):
+                found.append({"kind": "spelled", "side": "source", "words": [number]})
         for first, length, times in repeated(texts_of(self.target_tokens)):
             found.append({"kind": "repeated", "side": "target", "words": list(range(first, first + length * times))})
         return found
@@ -157,31 +187,43 @@ class Attention:
             "target": side_of(self.translation, self.target_tokens),
             "read": side_of("", self.read_tokens),
             "attention": {
-                kind: {"names": list(self.names.get(kind, [])), "weights": pack_shares(self.weights[kind])}
+                kind: {
+                    "names": list(self.names.get(kind, [])),
+                    "silent": self.silent.get(kind, [[] for _ in self.weights[kind]]),
+                    "weights": pack_shares(self.weights[kind]),
+                }
                 for kind in self.kinds
             },
             "alternatives": [asdict(each) for each in self.alternatives],
             "steps": [asdict(step) for step in self.steps],
+            "search": dict(self.search) or None,
             "positions": None if self.positions is None else pack(self.positions),
             "warnings": self.warnings(),
             "walk": self.walk() if walk else None,
         }
 
+    @property
+    def walk_size(self) -> int:
+        """How many numbers a walk through the computation takes."""
+        return sum(tensor.numel() for tensor in self._walked().values())
+
     def walk(self) -> dict[str, dict[str, Any]] | None:
         """The recorded tensors by module and name, without the batch axis; None if there are none, or too many."""
-        tensors = {
+        if not 0 < self.walk_size <= MOST_WALKED:
+            return None
+        walk: dict[str, dict[str, Any]] = {}
+        for (module, name), tensor in self._walked().items():
+            walk.setdefault(module, {})[name] = pack(tensor.float().cpu().numpy())
+        return walk
+
+    def _walked(self) -> dict[tuple[str, str], Tensor]:
+        return {
             (module, name): tensor[0] if name != "positions" else tensor
             for module in self.record
             for name, tensor in self.record[module].items()
             if name in WALKED
             and not (name == "output" and "added" in self.record[module])  # which is one of the others
         }
-        if not tensors or sum(tensor.numel() for tensor in tensors.values()) > MOST_WALKED:
-            return None
-        walk: dict[str, dict[str, Any]] = {}
-        for (module, name), tensor in tensors.items():
-            walk.setdefault(module, {})[name] = pack(tensor.float().cpu().numpy())
-        return walk
 
     def save(self, path: str | Path) -> None:
         """Write the page: one HTML file that needs nothing else, neither files nor network."""

@@ -166,8 +166,8 @@ def render_heads(found: HeadImportance, command: str = "") -> str:
     facts = (
         (("test set", "시험 문장"), found.test_set),
         (("sentences", "문장 수"), f"{found.sentences:,}"),
-        (("BLEU with all heads", "모든 헤드를 켠 BLEU"), f"{found.bleu:.2f}"),
-        (("signature", "서명"), found.signature),
+        (("BLEU with all heads, decoded greedily", "모든 헤드를 켠 BLEU(탐욕 디코딩)"), f"{found.bleu:.2f}"),
+        (("signature", "시그니처"), found.signature),
     )
     shown_facts = "".join(f"<div><dt>{_both(name)}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts)
     made = f"<p class='muted'><code>{html.escape(command)}</code></p>" if command else ""

@@ -22,19 +22,24 @@ def load_movie(run: Path) -> dict[str, Any] | None:
     last = len(paths) - 1
     shown = sorted({round(index * last / (MOST_FRAMES - 1)) for index in range(MOST_FRAMES)}) if last else [0]
     frames = [_read(paths[index]) for index in shown]
+    probes = _sentences(frames[-1])
     metrics = _metrics(run / METRICS)
     return {
-        "probes": [{side: probe[side] for side in ("source", "target")} for probe in frames[0]["probes"]],
+        "probes": probes,
         "frames": [
             {
                 "update": frame["update"],
-                "metrics": _at(metrics, frame["update"]),
+                "metrics": metrics.get(frame["update"], {}),
                 "probes": [{"cross": probe["cross"], "text": probe["text"]} for probe in frame["probes"]],
             }
             for frame in frames
-            if len(frame["probes"]) == len(frames[0]["probes"])  # a run may go on with more probes or fewer
+            if _sentences(frame) == probes  # a run may go on with other probes
         ],
     }
+
+
+def _sentences(frame: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{side: probe[side] for side in ("source", "target")} for probe in frame["probes"]]
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -46,27 +51,15 @@ def _read(path: Path) -> dict[str, Any]:
     return frame
 
 
-def _metrics(path: Path) -> list[dict[str, Any]]:
-    if not path.is_file():
-        return []
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
+def _metrics(path: Path) -> dict[int, dict[str, float]]:
+    """By update, the training loss and the validation BLEU that were measured there."""
+    found: dict[int, dict[str, float]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
         try:
-            found.append(json.loads(line))
+            facts = json.loads(line)
         except ValueError:  # a line that is being written
             break
+        wanted = "loss" if facts["kind"] == "train" else "bleu"
+        if wanted in facts:
+            found.setdefault(facts["update"], {})[wanted] = facts[wanted]
     return found
-
-
-def _at(metrics: list[dict[str, Any]], update: int) -> dict[str, float]:
-    """The newest training loss and validation BLEU at an update."""
-    newest: dict[str, float] = {}
-    for line in metrics:
-        if line["update"] > update:
-            break
-        newest |= {
-            name: line[name]
-            for name in ("loss", "bleu")
-            if name in line and (name != "loss" or line["kind"] == "train")
-        }
-    return newest

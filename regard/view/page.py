@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import UsageError
-from regard.view.attention import Attention
+from regard.view.attention import MOST_WALKED, Attention
 
 VIEWS = ("look", "walk", "steps", "positions", "movie", "live", "compare")
 STYLES = ("page", *VIEWS)
@@ -42,9 +42,23 @@ def render(
     return page
 
 
+def scenes_of(seen: Sequence[Attention], *, walk: bool = True) -> list[dict[str, Any]]:
+    """What a page shows of a text's parts. Only as many of a long text's parts can be walked through as have room."""
+    room = MOST_WALKED if walk else 0
+    scenes = []
+    for each in seen:
+        room -= each.walk_size
+        scenes.append(each.to_dict(walk=room >= 0))
+    return scenes
+
+
 def write_page(path: Path, seen: Sequence[Attention], movie: Mapping[str, Any] | None = None) -> None:
     """Write the page of a text's parts, making its folder if need be."""
-    page = render([each.to_dict() for each in seen], movie)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(
+            f"a page is HTML, so {path} should end in .html; a picture is made by Attention.plot in Python"
+        )
+    page = render(scenes_of(seen), movie)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(page, encoding="utf-8")

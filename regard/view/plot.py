@@ -23,13 +23,7 @@ def plot(seen: Attention, kind: str, layer: int, head: int | None) -> Figure:
         from matplotlib.figure import Figure  # not pyplot: a figure by itself leaves no global state behind
     except ImportError:
         raise UsageError("plotting needs matplotlib: pip install 'regard[plot]'") from None
-    if kind not in seen.weights:
-        raise UsageError(f"the model has no {kind!r} attention; it has {', '.join(seen.kinds)}")
-    layers, heads = seen.weights[kind].shape[:2]
-    if not -layers <= layer < layers or (head is not None and not 0 <= head < heads):
-        raise UsageError(
-            f"there are layers 0 to {layers - 1} with heads 0 to {heads - 1}; not layer {layer}, head {head}"
-        )
+    seen.check(kind, layer, head)
     weights = np.asarray(seen.weights[kind][layer])  # [heads, queries, keys]
     shown = weights.mean(0) if head is None else weights[head]
     queries, keys = ([text_of([token]) or "␣" for token in tokens] for tokens in seen.axes(kind))
@@ -43,6 +37,6 @@ def plot(seen: Attention, kind: str, layer: int, head: int | None) -> Figure:
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(queries)), queries, parse_math=False)
     which = "mean of heads" if head is None else f"head {head}"
-    axes.set_title(f"{kind} attention, layer {layer % layers}, {which}")
+    axes.set_title(f"{kind} attention, layer {layer % len(seen.weights[kind])}, {which}")
     figure.colorbar(image, ax=axes, label="weight")
     return figure

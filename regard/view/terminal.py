@@ -31,12 +31,18 @@ MEANING = {
     "decoder": "rows: pieces written, columns: pieces before them",
 }
 
+WARNINGS = {
+    "unseen": "Hardly anything looked at “{}”: it may be missing from the translation.",
+    "spelled": "The model has no piece for a character in “{}” and reads it byte by byte; it can hardly know the word.",
+    "repeated": "The translation repeats itself: “{}”.",
+}
+
 
 def draw(maps: Attention, console: Console) -> None:
     """Print the last layer's attention, averaged over its heads; cross-attention if the model has any."""
     kind = maps.kinds[0]
     layers = np.asarray(maps.weights[kind], dtype=np.float64)
-    weights: NDArray[np.float64] = layers[-1].mean(0)  # [query, key]
+    weights = maps.mean(kind)  # [query, key]
     queries, keys = (_shown(pieces) for pieces in maps.axes(kind))
     console.print(Text(_harmless(maps.text)))
     console.print(Text(_harmless(maps.translation), style=f"bold {ACCENT}"))
@@ -92,10 +98,7 @@ def _warnings(maps: Attention) -> Iterator[str]:
     texts = {"source": _words(maps.source_tokens), "target": _words(maps.target_tokens)}
     for warning in maps.warnings():
         words = _apart(" ".join(texts[warning["side"]][number] for number in warning["words"]))
-        if warning["kind"] == "unseen":
-            yield f"Hardly anything looked at “{words}”: it may be missing from the translation."
-        else:
-            yield f"The translation repeats itself: “{words}”."
+        yield WARNINGS[warning["kind"]].format(words)
 
 
 def _label_width(labels: list[str], console: Console) -> int:

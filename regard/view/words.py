@@ -21,6 +21,9 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 _LATER_BYTE = re.compile(r"<0x[89AB][0-9A-F]>")  # in UTF-8 such a byte goes on with a character
 
 
+ENDLESS = 8  # so often nothing repeats for a reason, be it a number, a dash or a blank
+
+
 class Word(NamedTuple):
     """Some pieces side by side: those from `first` up to, not including, `end`."""
 
@@ -54,6 +57,11 @@ def is_punctuation(token: str) -> bool:
     return bool(text) and token not in SPECIAL and not _BYTE.search(text) and all(
         unicodedata.category(letter)[0] in "PSZ" for letter in text
     )  # fmt: skip
+
+
+def is_byte(token: str) -> bool:
+    """Whether it is one byte of a character that has no piece of its own."""
+    return bool(_BYTE.fullmatch(token))
 
 
 def text_of(tokens: Sequence[str]) -> str:
@@ -101,4 +109,4 @@ def _times(words: Sequence[str], place: int, length: int) -> int:
     while words[place + times * length : place + (times + 1) * length] == run:
         times += 1
     letters = sum(letter.isalpha() for word in run for letter in word)
-    return times if letters * times > 2 else 1
+    return times if letters * times > 2 or times >= ENDLESS else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import logging
 import re
 from typing import Any
 
@@ -16,7 +17,7 @@ from regard import __version__
 from regard.serve import schemas
 from regard.serve.app import PATHS
 from regard.tasks.translator import Translator
-from tests.serve.conftest import SENTENCES
+from tests.serve.conftest import SENTENCES, running, until
 
 TEXT = SENTENCES[0]
 
@@ -127,6 +128,42 @@ def test_health(client: httpx.Client) -> None:
     assert client.get("/health").json() == {"status": "ok", "models": ["tiny", "other"], "version": __version__}
 
 
+@pytest.mark.parametrize("path", ["/", "/docs", "/health"])
+def test_head_is_get_without_the_body(client: httpx.Client, path: str) -> None:
+    head, get = client.head(path), client.get(path)
+    assert head.status_code == 200
+    assert head.content == b""
+    for name in ("content-type", "content-length"):
+        assert head.headers[name] == get.headers[name]
+
+
+def test_every_request_is_a_line_of_the_log_and_no_text_is(
+    client: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "regard.serve")
+    responses = [
+        client.post("/translate", json={"text": SENTENCES[:3]}),
+        client.head("/health"),
+        client.post("/translate", json={"text": SENTENCES[:3], "beam": SENTENCES[0]}),
+        client.get("/a%0Ab?text=c"),
+    ]
+    wanted = [
+        (logging.DEBUG, "POST /translate 200", 3), (logging.DEBUG, "HEAD /health 200", 0),
+        (logging.INFO, "POST /translate 422", 0), (logging.INFO, r"GET /a\nb 404", 0),
+    ]  # fmt: skip
+
+    numbers = [response.headers["x-request-id"] for response in responses]
+
+    def lines() -> list[logging.LogRecord]:  # not those of an earlier request, which may come late
+        return [each for each in caplog.records if each.getMessage().endswith(tuple(numbers))]
+
+    until(lambda: len(lines()) == len(wanted))
+    for line, number, (level, began, texts) in zip(lines(), numbers, wanted, strict=True):
+        assert line.levelno == level
+        said = rf"{re.escape(began)} in \d+ ms, texts {texts}, request {number}"
+        assert re.fullmatch(said, line.getMessage())
+
+
 @pytest.mark.parametrize(
     "text", ["", "   ", "안녕하세요, 세계!", "<script>alert(1)</script>", "a\u0000b\nc", "🙂" * 50]
 )
@@ -163,6 +200,7 @@ def test_the_page_knows_the_models(client: httpx.Client, tiny_translator: Transl
     assert [each["name"] for each in live["models"]] == ["tiny", "other"]
     assert live["models"][0]["attentions"] == tiny_translator.model.attention_names()
     assert live["models"][0]["heads"] == 4
+    assert live["models"][0]["beam"] == tiny_translator.recipe.decoding.beam
     assert live["most_characters"] > 0
 
 
@@ -192,3 +230,21 @@ def test_metrics_count(client: httpx.Client) -> None:
     assert grown("regard_batch_texts_sum") == 3
     assert after["regard_waiting_texts", ()] == 0
     assert not any("made-up" in label for _, labels in after for label in labels)
+
+
+def test_a_long_text_cannot_ask_for_endless_numbers(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can be walked through is bounded for all parts of a text together."""
+    monkeypatch.setattr("regard.view.page.MOST_WALKED", 20_000)
+    found = ask(client, "/attention", text=" ".join(SENTENCES), walk=True)["scenes"]
+    assert len(found) > 3
+    assert found[-1]["walk"] is None
+
+
+def test_health_tells_of_a_dead_thread(tiny_translator: Translator) -> None:
+    with running({"tiny": tiny_translator}) as server:
+        worker = server.desk.worker
+        assert httpx.get(f"{server.url}/health").status_code == 200
+        worker.close()
+        answer = httpx.get(f"{server.url}/health")
+    assert answer.status_code == 503
+    assert "start the server again" in answer.json()["detail"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,13 +82,16 @@ def test_limits(server: Running, path: str, body: dict[str, Any], said: str) -> 
         ("/translate", {"text": []}, "text should be at least one text, not []."),
         ("/translate", {"text": ["a", 3]}, "text.1 should be a valid string, not 3."),
         ("/translate", {"text": "a", "bean": 3}, "There is no field 'bean'. Did you mean 'beam'? There are text, model,"),
+        ("/translate", {"text": "a", "": 3}, "There is no field ''. There are text,"),
         ("/translate", {"text": "a", "beam": 0}, "beam should be greater than or equal to 1, not 0."),
         ("/translate", {"text": "a", "beam": "2"}, "beam should be a valid integer, not '2'."),
         ("/translate", {"text": "a", "beam": True}, "beam should be a valid integer, not True."),
         ("/translate", {"text": "a", "nbest": 3, "beam": 2}, "nbest = 3 needs a beam of at least as many, not 2"),
         ("/translate", {"text": "a", "length_penalty": "papr"}, "length_penalty should be 'paper', 'mean' or 'none'"),
-        ("/translate", {"text": ["\ud800", "a"]}, "text.0 should be characters, and half of a surrogate pair is none"),
-        ("/translate", {"text": "a", "prefix": "\udfff"}, "prefix should be characters"),
+        ("/translate", {"text": "안녕 \ud83d"}, "text holds \\ud83d as character 4, half of a surrogate pair: send both"),
+        ("/translate", {"text": ["a", "\ud800"]}, "text.1 holds \\ud800 as character 1,"),
+        ("/translate", {"text": "a", "prefix": "\udfff"}, "prefix holds \\udfff"),
+        ("/translate", {"text": "a", "beam": "안녕" * 40}, f"beam should be a valid integer, not '{'안녕' * 29}안…."),
         ("/translate", {"text": [0] * 9}, "And 4 more mistakes."),
         ("/attention", {"text": ["a"]}, "text should be a valid string"),
         ("/attention", {"text": "a", "off": {"decoder.0.cros_attention": [1]}}, "Did you mean 'decoder.0.cross_attention'?"),
@@ -110,8 +114,10 @@ def test_mistakes_are_sentences(server: Running, path: str, body: dict[str, Any]
         (b'{"text": "a", "seed": ' + b"9" * 900 + b"}", 422, "seed should be"),
         (b'{"text": "a", "alpha": NaN}', 422, "alpha should be"),
         (b"", 422, "The body is missing."),
-        (b'"text"', 422, "the body should be a valid dictionary"),
+        (b"[]", 422, 'The body must be a JSON object such as {"text": "…"}, not [].'),
+        (b'"text"', 422, 'The body must be a JSON object such as {"text": "…"}, not \'text\'.'),
         (b'{"text": "a", "model": "a/../b"}', 404, "there is no model 'a/../b'; there are: tiny."),
+        ('{"text": "a", "model": "안녕"}'.encode(), 404, "there is no model '안녕'; there are: tiny."),
         (b'{"text": "a", "model": "\\ud800"}', 404, "there is no model '\\ud800'"),
     ],
 )
@@ -193,6 +199,7 @@ def test_only_its_own_names(server: Running) -> None:
     for host in ("evil.example", "127.0.0.1.evil.example", "localhost.:80", "[::2]:80"):
         said = refused(httpx.get(f"{server.url}/health", headers={"Host": host}), 421)
         assert "goes by 127.0.0.1, [::1], localhost" in said
+        assert "A proxy in front of it should pass one of these as the Host header" in said
     for host in ("localhost", "LOCALHOST:1", "127.0.0.1:9", "[::1]", "[::1]:8080"):
         assert httpx.get(f"{server.url}/health", headers={"Host": host}).status_code == 200
 
@@ -211,3 +218,17 @@ def test_other_paths_and_methods(server: Running) -> None:
     assert "There is nothing at /nope" in refused(httpx.get(f"{server.url}/nope"), 404)
     said = refused(httpx.get(f"{server.url}/translate"), 405)
     assert said == "/translate does not take GET; use POST."
+    for options in ({}, {"json": {}}, {"data": {"a": "b"}}):
+        said = refused(httpx.post(f"{server.url}/health", **options), 405)  # type: ignore[arg-type]
+        assert said == "/health does not take POST; use GET."
+
+
+def test_documented_statuses_are_those_that_are_answered() -> None:
+    root = Path(__file__).parent.parent.parent
+    page = (root / "docs" / "serve.md").read_text(encoding="utf-8")
+    code = "".join(file.read_text(encoding="utf-8") for file in (root / "regard" / "serve").glob("*.py"))
+    answered = set(re.findall(r"Refusal\(\s*(\d{3})\b", code)) | set(
+        re.findall(r"^ +(\d{3}): f?\"", code, re.MULTILINE)
+    )
+    assert {"400", "404", "405", "408", "413", "415", "421", "422", "429", "500", "503"} <= answered
+    assert answered | {"499"} == set(re.findall(r"^\| (\d{3}) \|", page, re.MULTILINE))

@@ -50,7 +50,7 @@ def started(model: Path, host: str) -> Iterator[tuple[subprocess.Popen[str], str
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            found = re.search(r"http://\S+", line)
+            found = re.search(r"(?<=^serving tiny at )http://\S+", line)
             assert found, line
             yield process, found[0]
         finally:
@@ -84,7 +84,10 @@ def test_a_stop_finishes_what_was_begun(tiny_file: Path, number: signal.Signals)
         assert begun.result(PATIENCE).status_code == 200
         assert process.wait(PATIENCE) == 0
         assert process.stderr is not None
-        assert process.stderr.read() == ""
+        logged = [line.split(" ", 2)[2] for line in process.stderr.read().splitlines()]  # after the day and the time
+        assert logged == [
+            f"INFO starting: loading {tiny_file}", "INFO stopping: finishing 1 request", "INFO ended",
+        ]  # fmt: skip
 
 
 @pytest.mark.slow

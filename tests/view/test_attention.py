@@ -313,3 +313,28 @@ def test_a_model_with_one_kind_of_attention() -> None:
     assert recurrent.kinds == list(recurrent.to_dict()["attention"]) == ["cross"]
     lone = seen(["▁a", "▁b"], [], weights={"encoder": np.full((1, 2, 2, 2), 0.5)})
     assert lone.to_dict()["target"] == {"text": "", "tokens": [], "words": []}
+
+
+def test_a_silenced_head_does_not_count(tiny_translator: Translator) -> None:
+    sentence = made_up_sentences(1, 1)[0]
+    with tiny_translator.changed(off={"decoder.1.cross_attention": [0, 2]}):
+        found = tiny_translator.attention(sentence)
+    assert found.to_dict(walk=False)["attention"]["cross"]["silent"] == [[], [0, 2]]
+    assert np.allclose(found.mean("cross", 1), found.weights["cross"][1][[1, 3]].mean(0))
+    assert np.allclose(found.mean("cross", 0), found.weights["cross"][0].mean(0))
+    names = tiny_translator.model.attention_names()["cross"]
+    with tiny_translator.changed(off={name: range(4) for name in names}):
+        blind = tiny_translator.attention(sentence)
+    assert (blind.words("cross") == 0).all()
+    unseen = [warning for warning in blind.warnings() if warning["kind"] == "unseen"]
+    assert len(unseen) == len(sentence.split())  # nobody looked at anything
+
+
+def test_a_word_that_is_spelled_in_bytes_is_pointed_out() -> None:
+    source = ["▁ein", "▁", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>", "</s>"]
+    found = [warning for warning in seen(source).warnings() if warning["kind"] == "spelled"]
+    assert found == [{"kind": "spelled", "side": "source", "words": [1]}]
+
+
+def test_it_is_short_to_read() -> None:
+    assert len(repr(seen())) < 200

@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from regard.errors import UsageError
+from regard.tasks.translator import Translator
 from regard.view.arrays import unpack
 from regard.view.attention import Attention
-from regard.view.page import SCRIPTS, STYLES, in_a_frame, render, write_page
+from regard.view.page import SCRIPTS, STYLES, in_a_frame, render, scenes_of, write_page
+from tests.conftest import made_up_sentences
 from tests.view.pages import SOURCE, TARGET, at_random, seen
 
 
@@ -180,11 +182,26 @@ def test_a_page_that_cannot_be_written_names_the_path(tmp_path: Path) -> None:
     locked = tmp_path / "locked"
     locked.mkdir()
     locked.chmod(0o500)
-    places = [tmp_path, file / "page.html"] + ([] if os.geteuid() == 0 else [locked / "page.html"])
+    (tmp_path / "folder.html").mkdir()
+    places = [tmp_path / "folder.html", file / "page.html"] + ([] if os.geteuid() == 0 else [locked / "page.html"])
     for path in places:
         with pytest.raises(UsageError, match=rf"cannot write the attention page to {re.escape(str(path))}: \w"):
             write_page(path, [seen()])
     assert file.read_text() == "x"
+
+
+@pytest.mark.parametrize("name", ["page.png", "-", "page"])
+def test_a_page_is_not_written_under_the_name_of_something_else(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"should end in \.html"):
+        write_page(tmp_path / name, [seen()])
+    assert not list(tmp_path.iterdir())
+
+
+def test_parts_share_the_room_for_walks(monkeypatch: pytest.MonkeyPatch, tiny_translator: Translator) -> None:
+    parts = [tiny_translator.attention(sentence) for sentence in made_up_sentences(1, 3)]
+    monkeypatch.setattr("regard.view.page.MOST_WALKED", parts[0].walk_size + parts[1].walk_size)
+    assert [scene["walk"] is not None for scene in scenes_of(parts)] == [True, True, False]
+    assert all(scene["walk"] is None for scene in scenes_of(parts, walk=False))
 
 
 @pytest.mark.parametrize("text", SENTENCES)

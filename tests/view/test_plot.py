@@ -58,8 +58,8 @@ def test_dollars_are_no_formulas(tmp_path: Any) -> None:
     ("asked", "message"),
     [
         ({"kind": "self"}, "no 'self' attention; it has cross, encoder, decoder"),
-        ({"layer": 2}, "layers 0 to 1 with heads 0 to 1; not layer 2"),
-        ({"layer": -3}, "not layer -3"),
+        ({"layer": 2}, "no layer 2; cross attention has layers 0 to 1"),
+        ({"layer": -3}, "no layer -3"),
         ({"head": 2}, "head 2"),
         ({"head": -1}, "head -1"),
     ],

@@ -160,6 +160,11 @@ def test_what_is_no_repetition(text: str) -> None:
     assert repeated(text.split()) == []
 
 
+@pytest.mark.parametrize("word", ["", "7", "-", "a"])
+def test_nothing_repeats_endlessly_for_a_reason(word: str) -> None:
+    assert repeated([word] * 20) == [(0, 1, 20)]
+
+
 @given(some.lists(some.sampled_from(["aaa", "bbb", "ccc", ".", "1"]), max_size=24))
 def test_what_is_reported_does_repeat_and_nothing_is_reported_twice(words: list[str]) -> None:
     end = 0
