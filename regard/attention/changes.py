@@ -1,22 +1,60 @@
-"""Interfere with a trained model: switch heads off, flatten or harden the attention, and put it back afterwards.
+"""Interfere with a trained model: switch heads off, flatten or harden the attention.
 
     with changed(model, off={"decoder.0.cross_attention": [1]}, temperature=2.0):
         ...
 
-The model is changed for everybody who uses it meanwhile: threads that share it take turns.
+Only what this thread computes is changed, so that others may use the model meanwhile.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import local
+from typing import NamedTuple
 
 from torch import nn
 
-from regard.attention.multi_head import MultiHead
 from regard.errors import UsageError, did_you_mean
 
 COLDEST = 0.01  # colder is hard attention in all but name, and overflows in the end
+
+
+class Change(NamedTuple):
+    """How an attention differs from what it was trained to do."""
+
+    silent: tuple[int, ...] = ()
+    """Heads whose outcome is zero."""
+    temperature: float = 1.0
+    hard: bool = False
+
+
+AS_TRAINED = Change()
+
+
+class Changeable(nn.Module):
+    """An attention that asks for its `change` whenever it computes."""
+
+    heads: int
+
+    @property
+    def change(self) -> Change:
+        return change_of(self)
+
+
+class _Here(local):
+    """What is changed in this thread."""
+
+    def __init__(self) -> None:
+        self.changes: dict[nn.Module, Change] = {}
+
+
+here = _Here()
+
+
+def change_of(module: nn.Module) -> Change:
+    """What is changed in a module, in this thread."""
+    return here.changes.get(module, AS_TRAINED)
 
 
 @contextmanager
@@ -24,19 +62,19 @@ def changed(
     model: nn.Module, off: Mapping[str, Sequence[int]] = {}, temperature: float = 1.0, hard: bool = False
 ) -> Iterator[None]:
     """`off` names heads by module and number (from 0); `temperature` and `hard` are of every attention in the model."""
-    attentions = {name: module for name, module in model.named_modules() if isinstance(module, MultiHead)}
+    attentions = {name: module for name, module in model.named_modules() if isinstance(module, Changeable)}
     check(attentions, off, temperature)
-    before = {module: (module.silent, module.temperature, module.hard) for module in attentions.values()}
-    for name, module in attentions.items():
-        module.silent, module.temperature, module.hard = tuple(sorted(set(off.get(name, ())))), temperature, hard
+    before = here.changes
+    here.changes = before | {
+        module: Change(tuple(sorted(set(off.get(name, ())))), temperature, hard) for name, module in attentions.items()
+    }
     try:
         yield
     finally:
-        for module, values in before.items():
-            module.silent, module.temperature, module.hard = values
+        here.changes = before
 
 
-def check(attentions: Mapping[str, MultiHead], off: Mapping[str, Sequence[int]], temperature: float) -> None:
+def check(attentions: Mapping[str, Changeable], off: Mapping[str, Sequence[int]], temperature: float) -> None:
     """Say what is wrong before anything is changed."""
     if not isinstance(off, Mapping) or not all(isinstance(heads, Sequence) for heads in off.values()):
         raise UsageError(f'off maps names to lists of heads, such as {{"decoder.0.cross_attention": [1]}}; not {off!r}')

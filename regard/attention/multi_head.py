@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.cache import KeyValueCache
+from regard.attention.changes import Changeable
 from regard.attention.dropout import Dropout
 from regard.attention.record import Observed
 from regard.attention.scaled_dot import attend, attend_fused
@@ -24,7 +25,7 @@ class KeyValue(NamedTuple):
     value: Tensor  # [B, H, K, E]
 
 
-class MultiHead(Observed):
+class MultiHead(Observed, Changeable):
     """What self- and cross-attention share: split into heads, attend, merge."""
 
     def __init__(self, width: int, heads: int, dropout: float = 0.0) -> None:
@@ -32,9 +33,6 @@ class MultiHead(Observed):
         if width % heads:
             raise UsageError(f"{heads} heads do not divide a width of {width}; each head needs an equal share")
         self.heads = heads
-        self.temperature = 1.0
-        self.hard = False
-        self.silent: tuple[int, ...] = ()  # heads whose outcome is zero; see changes.py
         self.drop = Dropout(dropout)
         self.output = linear(width, width)
 
@@ -46,8 +44,8 @@ class MultiHead(Observed):
     def mix(self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None) -> Tensor:
         """Attend in every head, merge the heads: → [B, Q, D]."""
         mixed = self.attend(query, key, value, may_look)  #  [B, H, Q, E]
-        if self.silent:
-            mixed = mixed.index_fill(1, torch.tensor(self.silent, device=mixed.device), 0.0)
+        if self.change.silent:
+            mixed = mixed.index_fill(1, torch.tensor(self.change.silent, device=mixed.device), 0.0)
         merged = mixed.transpose(1, 2).flatten(2)  #         [B, Q, D]
         output: Tensor = self.output(merged)
         self.note(head_outputs=mixed, merged=merged, output=output)
@@ -58,12 +56,11 @@ class MultiHead(Observed):
 
         On a CPU batched matrix products are faster than the fused kernel at sentence lengths.
         """
-        plain = self.recording or self.hard or self.temperature != 1.0 or query.device.type == "cpu"
+        _, temperature, hard = self.change
+        plain = self.recording or hard or temperature != 1.0 or query.device.type == "cpu"
         if not plain:
             return attend_fused(query, key, value, may_look, dropout=self.drop.share if self.training else 0.0)
-        mixed, weights = attend(
-            query, key, value, may_look, temperature=self.temperature, hard=self.hard, drop=self.drop
-        )
+        mixed, weights = attend(query, key, value, may_look, temperature=temperature, hard=hard, drop=self.drop)
         if self.recording:
             scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5  # before temperature and mask
             self.note(query=query, key=key, value=value, scores=scores, weights=weights)

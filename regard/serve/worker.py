@@ -1,7 +1,4 @@
-"""The one thread that owns the models: requests put jobs into its queue, and those that go together are done together.
-
-Switching a head off changes a model for everybody who uses it, so nothing else may compute meanwhile.
-"""
+"""The one thread that computes: requests put jobs into its queue, and those that go together are done together."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from regard import config
-from regard.attention.changes import changed
+from regard.attention.changes import change_of, changed
 from regard.attention.record import record
 from regard.data.batching import pad
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
@@ -251,7 +251,7 @@ class Translator:
     ) -> AbstractContextManager[None]:
         """`with translator.changed(off={"decoder.0.cross_attention": [1]}):` switches heads off, and on again after.
 
-        `temperature` and `hard` are of every attention in the model. Threads that share a translator take turns.
+        `temperature` and `hard` are of every attention in the model. Only what this thread computes is changed.
         """
         return changed(self.model, off, temperature, hard)
 
@@ -274,7 +274,7 @@ class Translator:
             },
             names=names,
             silent={
-                kind: [list(getattr(self.model.get_submodule(module), "silent", ())) for module in modules]
+                kind: [list(change_of(self.model.get_submodule(module)).silent) for module in modules]
                 for kind, modules in names.items()
             },
             facts=self.facts(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -149,7 +150,7 @@ def test_temperature_divides_the_scores_of_every_attention(model: Transformer) -
 
 
 def state(model: Transformer) -> list[tuple[tuple[int, ...], float, bool]]:
-    return [(each.silent, each.temperature, each.hard) for each in (attention(model, name) for name in NAMES)]
+    return [attention(model, name).change for name in NAMES]
 
 
 def test_an_error_inside_puts_everything_back(model: Transformer) -> None:
@@ -197,3 +198,14 @@ def test_what_cannot_be_changed_is_named_before_anything_is(model: Transformer, 
     with pytest.raises(UsageError, match=message), changed(model, **wrong):
         pytest.fail("it was let in")
     assert state(model) == before
+
+
+def test_other_threads_keep_the_model_as_it_was_trained(model: Transformer) -> None:
+    wanted = logits(model)
+    found: list[Tensor] = []
+    with changed(model, off={name: range(HEADS) for name in NAMES}, temperature=2.0):
+        other = threading.Thread(target=lambda: found.append(logits(model)))
+        other.start()
+        other.join()
+        assert not torch.equal(logits(model), wanted)
+    assert torch.equal(found[0], wanted)

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.attention.cache import KeyValueCache
+from regard.attention.changes import changed
 from regard.attention.masks import causal_mask
 from regard.attention.multi_head import CrossAttention, MultiHead, SelfAttention, linear
 from regard.attention.scaled_dot import attend, attend_fused
@@ -82,14 +83,14 @@ def test_a_cache_changes_nothing(sizes: list[int]) -> None:
         torch.testing.assert_close(torch.cat(parts, 1), attention(x, causal_mask(Q)))
 
 
-def test_hard_and_temperature_are_switches_of_a_trained_module() -> None:
+def test_hard_and_temperature_can_be_changed_in_a_trained_module() -> None:
     torch.manual_seed(0)
     attention, (x, _) = SelfAttention(D, H), given()
     query, key, value = attention.split(attention.query_key_value(x), 3)
-    attention.hard = True
-    torch.testing.assert_close(attention.attend(query, key, value, None), attend(query, key, value, hard=True)[0])
-    attention.hard, attention.temperature = False, 3.0
-    torch.testing.assert_close(attention.attend(query, key, value, None), attend(query, key, value, temperature=3.0)[0])
+    for change in ({"hard": True}, {"temperature": 3.0}):
+        with changed(attention, **change):  # type: ignore[arg-type]
+            found = attention.attend(query, key, value, None)
+        torch.testing.assert_close(found, attend(query, key, value, **change)[0])  # type: ignore[arg-type]
 
 
 def test_attention_dropout_drops_weights_in_training_only() -> None:

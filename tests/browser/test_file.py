@@ -45,10 +45,44 @@ def test_a_page_is_complete_without_a_network(open_page: Open, demo_page: Path, 
 
 
 def test_a_link_opens_its_view(open_page: Open, demo_page: Path) -> None:
-    page = open_page(f"{demo_page.as_uri()}#steps")
-    expect(page.locator("#step-slider")).to_be_visible()
+    for name in ("decoding", "steps"):
+        page = open_page(f"{demo_page.as_uri()}#{name}")
+        expect(page.locator("#step-slider")).to_be_visible()
+    go_to(page, "look")
+    go_to(page, "steps")
+    assert page.evaluate("location.hash") == "#decoding"
     page = open_page(f"{demo_page.as_uri()}#nowhere")
     expect(page.locator(".band")).to_be_visible()
+
+
+def test_arrow_keys_walk_the_tabs(open_page: Open, demo_page: Path) -> None:
+    page = open_page(demo_page)
+    page.locator("#tab-look").focus()
+    for key, tab in [("ArrowRight", "walk"), ("End", "positions"), ("ArrowRight", "look"), ("ArrowLeft", "positions"),
+                     ("Home", "look")]:  # fmt: skip
+        page.keyboard.press(key)
+        expect(page.locator(f"#view > .view.{tab}")).to_have_count(1)
+        expect(page.locator(f"#tab-{tab}")).to_be_focused()
+        expect(page.locator("#view")).to_have_attribute("aria-labelledby", f"tab-{tab}")
+        expect(page.locator("[role=tab][tabindex='0']")).to_have_id(f"tab-{tab}")
+
+
+def test_an_empty_translation_is_said_to_be_empty(open_page: Open, tmp_path: Path) -> None:
+    write_page(tmp_path / "page.html", [decoded(["▁A", "</s>"], ["</s>"])])
+    page = open_page(tmp_path / "page.html")
+    for tab in ("look", "steps"):
+        go_to(page, tab)
+        expect(page.locator("#translation .nothing")).to_have_text("(nothing)")
+        expect(page.locator("#translation .nothing")).to_have_css("font-style", "italic")
+    page.locator("[data-language=ko]").click()
+    expect(page.locator("#translation .nothing")).to_have_text("(없음)")
+
+
+def test_a_walk_too_long_for_the_file_is_explained(open_page: Open, tmp_path: Path, seen: Attention) -> None:
+    (tmp_path / "page.html").write_text(render([seen.to_dict(walk=False)] * 2), encoding="utf-8")
+    page = open_page(tmp_path / "page.html")
+    go_to(page, "walk")
+    expect(page.locator(".walk")).to_contain_text("does not carry the walk of this part")
 
 
 def leftovers(page: Page) -> list[str]:
@@ -111,6 +145,20 @@ def test_nothing_sticks_out_on_a_phone(open_page: Open, demo_page: Path, languag
     for tab in TABS:
         go_to(page, tab)
         assert fits(page), tab
+
+
+def test_what_is_cut_on_a_phone_fades(open_page: Open, tmp_path: Path) -> None:
+    weights = {"cross": at_random(2, 12, 5, 6)}
+    page = open_page(write_with_movie(tmp_path / "page.html", imagined(weights=weights)), **NARROW)
+    small = page.locator(".look .small")
+    expect(small).to_have_class(re.compile(r"\bmore\b"))
+    small.evaluate("(scroller) => scroller.scrollTo({ left: 9999 })")
+    expect(small).not_to_have_class(re.compile(r"\bmore\b"))
+    expect(page.locator(".heat .scroll")).not_to_have_class(re.compile(r"\bmore\b"))  # it fits
+    for tab in page.locator("[role=tab]").all():
+        box = tab.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= NARROW["viewport"]["width"]
 
 
 def decoded(source: list[str], target: list[str], **changes: object) -> Attention:

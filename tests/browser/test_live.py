@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ CROSS = ["decoder.0.cross_attention", "decoder.1.cross_attention"]
 
 @pytest.fixture(scope="module")
 def server(demo: regard.Translator, tiny_translator: regard.Translator) -> Iterator[str]:
-    limits = Limits(attention_characters=300)
-    with running({"demo": demo, "tiny": tiny_translator}, limits) as made:
+    """It has models of its own: a test may change the others while it computes."""
+    models = {"demo": deepcopy(demo), "tiny": deepcopy(tiny_translator)}
+    with running(models, Limits(attention_characters=300)) as made:
         yield f"{made.url}/"
 
 
@@ -37,7 +39,7 @@ def live(open_page: Open, server: str, seen: Attention) -> Page:
 
 def translate(page: Page, text: str) -> None:
     page.locator("#live-text").fill(text)
-    page.keyboard.press("Control+Enter")
+    page.keyboard.press("Enter")
 
 
 def settled(page: Page, condition: str) -> None:
@@ -69,6 +71,63 @@ def test_a_sentence_is_typed_and_translated(live: Page, seen: Attention) -> None
     assert live.title() == "Wo ist der Bahnhof? · regard"
 
 
+def test_enter_translates_unless_it_means_something_else(live: Page, demo: regard.Translator) -> None:
+    text = live.locator("#live-text")
+    text.fill("Wo ist")
+    live.keyboard.press("Shift+Enter")
+    expect(text).to_have_value("Wo ist\n")
+    text.dispatch_event("keydown", {"key": "Enter", "isComposing": True})
+    assert live.evaluate("page.live.running") is None
+    live.keyboard.type("der Bahnhof?")
+    live.keyboard.press("Control+Enter")
+    expect(live.locator("#translation")).to_have_text(demo.translate("Wo ist\nder Bahnhof?").text)
+    expect(live.locator(".live .keys")).to_have_text("Enter translates, Shift + Enter starts a new line")
+
+
+def test_a_long_text_is_shown_whole(open_page: Open, server: str, demo: regard.Translator) -> None:
+    page = open_page(server)
+    text = " ".join([SENTENCE] * 6)
+    whole = demo.translate(text)
+    assert whole.parts > 1
+    translate(page, text)
+    expect(page.locator("#translation")).to_have_text(whole.text)
+    page.locator("#parts").select_option(index=1)
+    expect(page.locator("#translation")).to_have_text(whole.text)
+    expect(page.locator("#part-translation")).to_have_text(demo.attention(text, part=1).translation)
+
+
+def test_an_old_answer_is_dimmed(open_page: Open, server: str) -> None:
+    page = open_page(server, refusals=True)
+    answer, view, error = page.locator("#translation"), page.locator("#view"), page.locator(".live .error")
+    dimmed = "Number(getComputedStyle(document.querySelector('.texts')).opacity) < 1"
+    translate(page, SHORT)
+    expect(answer).not_to_be_empty()
+    assert page.evaluate(dimmed) is False
+    translate(page, " ")
+    expect(error).to_have_text("Type a sentence first.")
+    assert page.evaluate(dimmed) is True
+    page.evaluate("() => { window.fetchNow = fetch; window.fetch = () => new Promise(() => {}); }")  # it thinks
+    translate(page, SENTENCE)
+    expect(view).to_have_attribute("aria-busy", "true")
+    expect(error).to_be_hidden()
+    assert page.evaluate(dimmed) is True
+    page.evaluate("() => { window.fetch = window.fetchNow; }")
+    page.locator("#live-beam").fill("99")
+    translate(page, SENTENCE)
+    expect(error).to_contain_text("beam: 99")
+    expect(view).to_have_attribute("aria-busy", "false")
+    assert page.evaluate(dimmed) is True
+    page.locator("#live-beam").fill("")
+    translate(page, SENTENCE)
+    settled(page, f"page.live.asked.text === {SENTENCE!r}")
+    assert page.evaluate(dimmed) is False
+
+
+def test_the_beam_tells_what_it_is_without_a_number(open_page: Open, server: str, demo: regard.Translator) -> None:
+    page = open_page(server)
+    expect(page.locator("#live-beam")).to_have_attribute("placeholder", str(demo.recipe.decoding.beam))
+
+
 def test_it_begins_with_examples(open_page: Open, server: str, demo: regard.Translator) -> None:
     page = open_page(f"{server}#steps")
     assert tabs_of(page) == []
@@ -88,6 +147,7 @@ def test_one_head_less_changes_the_numbers(live: Page, demo: regard.Translator, 
     shows(live, expected)
     assert [each.probability for each in expected.alternatives] != [each.probability for each in seen.alternatives]
     expect(live.locator("#live-off")).to_have_text("Heads off: 1")
+    expect(live.locator(".weights > .muted")).to_have_text("Layer 2, mean · 1 head off")
     expect(live.locator(".head.off")).to_have_count(1)
 
 
@@ -182,6 +242,9 @@ def test_two_models_stand_side_by_side(live: Page, demo: regard.Translator, tiny
     go_to(live, "compare")
     expect(live.locator(".compare .column[aria-busy=false]")).to_have_count(2)
     expect(live.locator(".compare .heat")).to_have_count(2)
+    assert texts(live, ".compare h2") == ["demo", "tiny"]  # names are unique, titles need not be
+    assert [label.split()[0] for label in texts(live, ".compare .models label")] == ["demo", "tiny"]
+    assert [option.split(" · ")[0] for option in texts(live, "#live-model option")] == ["demo", "tiny"]
     assert texts(live, ".compare .translated") == [each.translate(SHORT).text for each in (demo, tiny_translator)]
     for column, translator in enumerate((demo, tiny_translator)):
         shown = (

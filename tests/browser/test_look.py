@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from regard.view.attention import Attention
-from regard.view.page import write_page
+from regard.view.page import render, write_page
 from tests.browser.conftest import Open
 from tests.browser.reading import attributes, ink, until
 from tests.view.pages import SOURCE, TARGET, at_random
@@ -180,7 +181,55 @@ def test_parts_of_a_long_text_are_chosen(open_page: Open, tmp_path: Path) -> Non
     write_page(tmp_path / "page.html", parts)
     page = open_page(tmp_path / "page.html")
     page.locator("#token-query-4").click()
-    page.locator("select.parts").select_option(index=1)
-    expect(page.locator("#source")).to_have_text("Another part")
-    expect(page.locator("#translation")).to_have_text("Ein Teil")
-    expect(page.locator(".token[data-side=query]")).to_have_count(2)
+    for number, part in [(0, parts[0]), (1, parts[1])]:
+        page.locator("#parts").select_option(index=number)
+        expect(page.locator("#part-source")).to_have_text(part.text)
+        expect(page.locator("#part-translation")).to_have_text(part.translation)
+        expect(page.locator(".token[data-side=query]")).to_have_count(len(part.target_tokens))
+        expect(page.locator("#source")).to_have_text("A dog runs. Another part")  # the whole stays
+        expect(page.locator("#translation")).to_have_text("Ein Hund rennt Ein Teil")
+
+
+def test_a_text_of_one_part_is_shown_once(open_page: Open, tmp_path: Path) -> None:
+    write_page(tmp_path / "page.html", [imagined()])
+    page = open_page(tmp_path / "page.html")
+    expect(page.locator(".sentence")).to_have_count(2)
+    expect(page.locator("#parts")).to_have_count(0)
+
+
+def shown_map(page: Page) -> list[float]:
+    return [float(label.rpartition(": ")[2]) for label in attributes(page, ".heat .cell", "aria-label")]
+
+
+def test_silent_heads_count_neither_in_mean_nor_in_max(open_page: Open, tmp_path: Path) -> None:
+    cross = at_random(2, 4, len(TARGET), len(SOURCE))
+    scene = imagined(weights={"cross": cross}).to_dict()
+    scene["attention"]["cross"]["silent"] = [[0, 1, 2, 3], [0, 3]]
+    (tmp_path / "page.html").write_text(render([scene]), encoding="utf-8")
+    page = open_page(tmp_path / "page.html")
+    caption = page.locator(".weights > .muted")
+    heard = cross[1, [1, 2]]
+    for head, expected in (("mean", heard.mean(0)), ("max", heard.max(0))):
+        page.locator(f"#head-{head}").click()
+        np.testing.assert_allclose(shown_map(page), expected.ravel(), atol=0.00052)
+        expect(caption).to_have_text(f"Layer 2, {head} · 2 heads off")
+    page.locator("#head-3").click()
+    np.testing.assert_allclose(shown_map(page), cross[1, 3].ravel(), atol=0.00052)  # what it would have looked at
+    expect(caption).to_have_text("Layer 2, Head 4 · off")
+    page.locator("#head-2").click()
+    expect(caption).to_have_text("Layer 2, Head 3")
+    expect(page.locator(".head.off")).to_have_count(6)
+    page.locator("#layer-0").click()
+    page.locator("#head-mean").click()
+    assert not any(shown_map(page))
+    expect(caption).to_have_text("Layer 1, mean · 4 heads off")
+
+
+def test_bytes_are_readable_and_explained(open_page: Open, tmp_path: Path) -> None:
+    write_page(tmp_path / "page.html", [imagined(["▁A", "<0xD9>", "<0x8A>", "</s>"], TARGET)])
+    page = open_page(tmp_path / "page.html")
+    assert page.locator(".token.byte").all_text_contents() == ["0xD9", "0x8A"]
+    assert "0xD9" in page.locator(".heat .across bdi").all_text_contents()
+    expect(page.locator(".token.byte").first).to_have_attribute("title", re.compile("one byte of a character"))
+    page.locator("[data-language=ko]").click()
+    expect(page.locator(".token.byte").first).to_have_attribute("title", re.compile("바이트 하나"))

@@ -171,6 +171,63 @@ def test_the_walk_begins_and_ends_with_the_models_numbers(open_page: Open, demo_
     assert written == seen.target_tokens[2].replace("▁", "")
 
 
+def test_of_each_step_one_strip_is_a_stop_of_the_tab_key(open_page: Open, demo_page: Path) -> None:
+    page = open_page(demo_page)
+    go_to(page, "walk")
+    stops = page.locator(".walk .step").evaluate_all(
+        "(all) => all.map((step) => [step.querySelectorAll('canvas').length, step.querySelectorAll('canvas[tabindex=\"0\"]').length])"
+    )
+    assert max(count for count, _ in stops) > 1
+    assert all(stop == min(count, 1) for count, stop in stops)
+    strips = page.locator(".walk .step[data-part=cross][data-step=projections] canvas")
+    strips.first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    expect(strips.nth(1)).to_be_focused()
+    assert [strip.get_attribute("tabindex") for strip in strips.all()] == ["-1", "0", "-1"]
+    page.keyboard.press("ArrowUp")
+    expect(strips.first).to_be_focused()
+    assert (strips.first.get_attribute("aria-valuetext") or "").startswith("2: ")
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_the_walk_lines_up_what_is_multiplied_and_wraps_its_keys(open_page: Open, demo_page: Path, width: int) -> None:
+    page = open_page(demo_page, viewport={"width": width, "height": 800})
+    go_to(page, "walk")
+    edges = page.locator(".walk .step[data-step=projections] canvas").evaluate_all(
+        "(all) => all.map((strip) => strip.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+    )
+    assert len(edges) == 6
+    for of_one_head in (edges[:3], edges[3:]):
+        assert np.ptp(of_one_head, axis=0).max() < 0.1
+    assert page.locator(".walk .keys").evaluate_all(
+        "(all) => all.every((keys) => keys.scrollWidth <= keys.clientWidth)"
+    )
+
+
+def test_korean_particles_follow_how_a_word_ends(open_page: Open, demo_page: Path) -> None:
+    page = open_page(demo_page, locale="ko-KR")
+    towards = {
+        "8": "로",
+        "5.66": "으로",
+        "0.7": "로",
+        "1": "로",
+        "4": "로",
+        "10": "으로",
+        "말": "로",
+        "책": "으로",
+        "나무": "로",
+    }
+    objects = {"8": "을", "2": "를", "말": "을", "책": "을", "나무": "를"}
+    for forms, wanted in ((("으로", "로"), towards), (("을", "를"), objects)):
+        for word, ending in wanted.items():
+            assert page.evaluate("([word, forms]) => particle(word, ...forms)", [word, forms]) == ending
+    go_to(page, "walk")
+    (said, *_) = walked(page, "self", "scale", ".explanation")
+    assert re.search(r"= 8로 나누면", said)
+    assert "(으)" not in page.evaluate("document.body.textContent")
+
+
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
 def test_the_walk_adds_and_normalises_where_the_model_does(

@@ -6,7 +6,7 @@ function unitsOf(side, asWords) {
   const parts = asWords ? side.words : side.tokens.map((token, first) => ({ first, end: first + 1, text: token }));
   return parts.map(({ first, end, text }) => {
     const before = side.tokens[first - 1], token = side.tokens[first];
-    return { first, end, text: readable(text), special: isSpecial(text),
+    return { first, end, text: readable(text), look: pieceLook(text, "token"),
       open: !spaced || token.startsWith("▁") || isSpecial(token) || isSpecial(before) };
   });
 }
@@ -27,7 +27,7 @@ class Band {
 
   row(side, title, marked) {
     this.tokens[side] = this.units[side].map((unit, index) => make("button", {
-      type: "button", class: ["token", unit.special && "special", marked(unit)].filter(Boolean).join(" "), dir: "auto",
+      ...unit.look, type: "button", class: [unit.look.class, marked(unit)].filter(Boolean).join(" "), dir: "auto",
       id: `token-${side}-${index}`, tabindex: index ? -1 : 0, data: { side, index },
     }, unit.text));
     const spaced = this.tokens[side].flatMap((token, index) => (this.units[side][index].open ? [" ", token] : [token]));

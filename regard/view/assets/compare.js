@@ -39,7 +39,8 @@ function answerOf(model) {
 
 function comparedMap(scene) {
   if (!scene.attention.cross) return make("p", { class: "muted" }, say(COMPARE.none));
-  const weights = tensorOf(scene.attention.cross.weights), map = mapOf(weights.at(weights.shape[0] - 1), "mean");
+  const weights = tensorOf(scene.attention.cross.weights), last = weights.shape[0] - 1;
+  const map = mapOf(weights.at(last), "mean", silentHeads(scene, "cross", last));
   const { words: queries } = scene.target, { words: keys } = scene.source;
   return make("div", { class: "scroller" }, heatMap({
     queries: queries.map((word) => readable(word.text)), keys: keys.map((word) => readable(word.text)),
@@ -50,7 +51,8 @@ function comparedMap(scene) {
 function comparedPieces(pieces) {
   return make("p", { class: "pieces", dir: "auto" }, ...pieces.flatMap(([token, probability]) => [
     token.startsWith("▁") || isSpecial(token) ? " " : "",
-    make("span", { class: isSpecial(token) ? "special" : null, title: probability === undefined ? null : shareText(probability),
+    make("span", { class: pieceLook(token).class,
+      title: [pieceLook(token).title, probability !== undefined && shareText(probability)].filter(Boolean).join(" · ") || null,
       style: { "--share": `${100 * (probability ?? 0)}%` } }, readable(token)),
   ]));
 }
@@ -58,7 +60,7 @@ function comparedPieces(pieces) {
 function fillColumn(column, answer, first) {
   column.setAttribute("aria-busy", "false");
   column.lastChild.replaceWith(make("div", {},
-    make("p", { class: "translated", dir: "auto" }, ...(first === answer.text ? [answer.text] : markDifferences(answer.text, first))),
+    make("p", { class: "translated", dir: "auto" }, ...orNothing(answer.text, ...(first === answer.text ? [] : markDifferences(answer.text, first)))),
     make("h3", {}, say(COMPARE.pieces)), comparedPieces(answer.pieces),
     make("h3", {}, say(COMPARE.map)),
     ...(answer.scenes.length ? answer.scenes.map(comparedMap) : [make("p", { class: "muted" }, say(COMPARE.none))]),
@@ -73,9 +75,9 @@ function drawCompare(root) {
     make("input", { type: "checkbox", id: `compare-${number}`, checked: compareState.chosen.has(model.name), onchange: ({ target }) => {
       compareState.chosen[target.checked ? "add" : "delete"](model.name);
       draw();
-    } }), model.title || model.name)));
+    } }), make("span", {}, model.name, titleOf(model) && make("small", {}, ` ${titleOf(model)}`)))));
   const columns = chosen.map((model) => make("section", { class: "column", "aria-busy": "true", data: { model: model.name } },
-    make("h2", {}, model.title || model.name), make("p", { class: "muted" }, model.languages ?? ""), make("p", { class: "muted" }, say(COMPARE.waiting))));
+    make("h2", {}, model.name), make("p", { class: "muted" }, [titleOf(model), model.languages].filter(Boolean).join(" · ")), make("p", { class: "muted" }, say(COMPARE.waiting))));
   root.append(make("p", { class: "muted" }, say(COMPARE.about)), choice, make("div", { class: "side-by-side" }, ...columns));
   const first = chosen.length ? answerOf(chosen[0]).catch(() => null) : null;
   chosen.forEach(async (model, number) => {

@@ -43,18 +43,22 @@ function tensorOf(packed) {
   return unpacked.get(packed);
 }
 
-// One map [Q, K] of a layer [H, Q, K]: a head by its number, or "mean" or "max" over the heads.
-function mapOf(layer, head) {
+// The heads of a layer that were switched off: their weights are known, but reach nothing.
+const silentHeads = (scene, kind, layer) => scene.attention[kind].silent?.[layer] ?? [];
+
+// One map [Q, K] of a layer [H, Q, K]: a head by its number, or "mean" or "max" over the heads that are not silent.
+function mapOf(layer, head, silent = []) {
   if (typeof head === "number") return layer.at(head);
   const [heads, queries, keys] = layer.shape, size = queries * keys, values = new Float32Array(size);
-  for (let place = 0; place < size; place++) {
+  const heard = [...Array(heads).keys()].filter((each) => !silent.includes(each));
+  for (let place = 0; place < size && heard.length > 0; place++) {
     let sum = 0, most = 0;
-    for (let h = 0; h < heads; h++) {
+    for (const h of heard) {
       const value = layer.values[h * size + place];
       sum += value;
       if (value > most) most = value;
     }
-    values[place] = head === "max" ? most : sum / heads;
+    values[place] = head === "max" ? most : sum / heard.length;
   }
   return new Tensor([queries, keys], values);
 }
@@ -76,6 +80,11 @@ function sidesOf(scene, kind) {
   if (kind === "encoder") return { queries: scene.source, keys: scene.source };
   return { queries: scene.target, keys: scene.read };
 }
+
+// One text from those of its parts; some scripts put no space between sentences.
+const SPACELESS = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff60]$/;
+const wholeText = (scenes, side = "target") => scenes.map((scene) => scene[side].text).filter(Boolean)
+  .reduce((whole, text) => whole + (whole === "" || SPACELESS.test(whole) ? "" : " ") + text, "");
 
 // In bits; 0 when all attention is on one key.
 const entropy = (row) => row.reduce((sum, weight) => (weight > 0 ? sum - weight * Math.log2(weight) : sum), 0);

@@ -30,8 +30,34 @@ const SPECIAL = {
 };
 const isSpecial = (token) => Object.hasOwn(SPECIAL, token);  // `in` would also find "constructor"
 
+const BYTE = /^<(0x[0-9A-F]{2})>$/;
+const BYTE_MEANING = { en: "one byte of a character that the model has no piece for", ko: "모델에 조각이 없는 문자를 이루는 바이트 하나" };
+const isByte = (token) => BYTE.test(token);
+
 // A piece as people read it; "▁" stands for the space before a word.
-const readable = (token) => (isSpecial(token) ? say(SPECIAL[token]) : token.replaceAll("▁", " ").trim() || "␣");
+function readable(token) {
+  if (isSpecial(token)) return say(SPECIAL[token]);
+  return token.replace(BYTE, "$1").replaceAll("▁", " ").trim() || "␣";
+}
+
+// How it is set and explained: the attributes of an element that shows it.
+const pieceLook = (token, ...classes) => ({
+  class: [...classes, isSpecial(token) && "special", isByte(token) && "byte"].filter(Boolean).join(" ") || null,
+  title: isByte(token) ? say(BYTE_MEANING) : null,
+});
+
+// A text that a model wrote; if it is empty, that is said as a remark.
+const NOTHING = { en: "(nothing)", ko: "(없음)" };
+const orNothing = (text, ...nodes) => (text.trim() ? (nodes.length ? nodes : [text]) : [make("i", { class: "nothing" }, say(NOTHING))]);
+
+// A scroller whose far edge fades as long as there is more beyond it.
+function fading(scroller) {
+  const look = () => scroller.classList.toggle("more", Math.abs(scroller.scrollLeft) + scroller.clientWidth < scroller.scrollWidth - 1);
+  scroller.classList.add("fading");
+  scroller.addEventListener("scroll", look, { passive: true });
+  new ResizeObserver(look).observe(scroller);
+  return scroller;
+}
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const directionOf = (text) => (RIGHT_TO_LEFT.test(text) ? "rtl" : "ltr");
@@ -51,9 +77,15 @@ const page = {
   choice: { kind: "cross", layer: 0, head: "mean", words: false, query: null },
 };
 
-// A view: { id, title: { en, ko }, available(scene) → bool, draw(root, scene) }. In the order of registration.
+// A view: { id, title: { en, ko }, available(scene) → bool, draw(root, scene) }, and its `address` if that is not its id.
+// In the order of registration.
 const views = [];
 const view = (definition) => views.push(definition);
+const addressOf = ({ id, address = id }) => address;
+function addressedView() {
+  const name = location.hash.slice(1);
+  return views.find((each) => each.id === name || addressOf(each) === name)?.id;
+}
 
 function choose(change) {
   Object.assign(page.choice, change);

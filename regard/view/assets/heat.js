@@ -67,7 +67,7 @@ function heatMap({ queries, keys, map, label, queryTitle = "", keyTitle = "", ed
     bars("coverage", coverages, Math.max(...coverages), LOOK.coverage),
     make("span", { class: "spread" }, say(LOOK.spread)), make("span", { class: "received" }, say(LOOK.received)),
   ] : []));
-  const figure = make("figure", { class: "heat" }, make("div", { class: "scroll" }, grid),
+  const figure = make("figure", { class: "heat" }, fading(make("div", { class: "scroll" }, grid)),
     readout, make("figcaption", {}, legend(), edges && make("span", {}, say(LOOK.edges))));
 
   const tell = (query, key, opening = "") => readout.replaceChildren(opening,

@@ -3,7 +3,8 @@
 const LIVE = {
   text: { en: "Text to translate", ko: "번역할 글" },
   placeholder: { en: "Type a sentence …", ko: "문장을 입력하세요 …" },
-  shortcut: { en: "Ctrl + Enter translates", ko: "Ctrl + Enter로 번역합니다" },
+  keys: { en: "Enter translates, Shift + Enter starts a new line", ko: "Enter로 번역하고 Shift + Enter로 줄을 바꿉니다" },
+  empty: { en: "Type a sentence first.", ko: "먼저 문장을 입력해 주세요." },
   model: { en: "Model", ko: "모델" },
   beam: { en: "Beam", ko: "빔" },
   usual: { en: "usual", ko: "기본" },
@@ -62,7 +63,8 @@ function markDifferences(text, other) {
   return nodes;
 }
 
-const wholeText = (scenes) => scenes.map((scene) => scene.target.text).join(" ");
+// Names of models are unique; their titles need not be, and may repeat the name.
+const titleOf = ({ name, title }) => (title === name ? "" : title ?? "");
 
 class Live {
   constructor(settings) {
@@ -73,6 +75,7 @@ class Live {
     this.shown = null;      // { trained, now }: both translations, if something is changed
     this.trained = null;    // the last translation of the unchanged model: { key, text }
     this.running = null;    // AbortController of the latest request; older answers are dropped
+    this.stale = false;     // what is shown does not answer what was asked last
     this.walked = null;     // the scene that came with its walk, if that was not too large
     this.timer = null;
     this.error = "";
@@ -88,10 +91,11 @@ class Live {
   build() {
     const input = (type, name, more) => make("input", { type, id: `live-${name}`, ...more });
     this.part = {
-      text: make("textarea", { id: "live-text", rows: 2, dir: "auto", spellcheck: "false" }),
+      text: make("textarea", { id: "live-text", rows: 2, dir: "auto", spellcheck: "false", enterkeyhint: "go" }),
+      keys: make("span", { class: "keys" }),
       model: make("select", { id: "live-model", onchange: () => this.changeModel() },
-        ...this.models.map((model) => make("option", { value: model.name }, [model.title || model.name, model.languages].filter(Boolean).join(" · ")))),
-      beam: input("number", "beam", { min: 1, step: 1, onchange: () => this.later() }),
+        ...this.models.map((model) => make("option", { value: model.name }, [model.name, titleOf(model), model.languages].filter(Boolean).join(" · ")))),
+      beam: input("number", "beam", { min: 1, max: this.settings.most_beam, step: 1, onchange: () => this.later() }),
       temperature: input("range", "temperature", { min: 0.1, max: 5, step: 0.1, value: 1 }),
       degree: make("output", { for: "live-temperature" }),
       hard: input("checkbox", "hard", { onchange: () => this.change() }),
@@ -108,13 +112,13 @@ class Live {
       model: label("model", part.model), beam: label("beam", part.beam),
       temperature: label("temperature", part.temperature, part.degree), hard: label("hard", part.hard),
     };
-    this.root = make("form", { class: "live", onsubmit: (event) => { event.preventDefault(); this.translate(); } },
+    this.root = make("form", { class: "live", novalidate: true, onsubmit: (event) => { event.preventDefault(); this.translate(); } },
       part.text,
-      make("div", { class: "row" }, this.labels.model, this.labels.beam, part.submit),
+      make("div", { class: "row" }, this.labels.model, this.labels.beam, part.keys, part.submit),
       make("div", { class: "row" }, this.labels.temperature, this.labels.hard, part.off, part.reset), part.error, part.effect, part.examples);
     this.labels.model.hidden = this.models.length < 2;
     part.text.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;  // an input method takes Enter for itself
       event.preventDefault();
       this.root.requestSubmit();
     });
@@ -134,15 +138,16 @@ class Live {
     for (const [name, label] of Object.entries(this.labels)) label.firstChild.textContent = say(LIVE[name]);
     this.labels.temperature.title = say(LIVE.temperatureHint);
     this.labels.hard.title = say(LIVE.hardHint);
-    part.beam.placeholder = say(LIVE.usual);
+    part.beam.placeholder = this.model.beam ?? say(LIVE.usual);
     part.degree.textContent = this.temperature.toFixed(1);
     part.off.textContent = this.headsOff ? say(LIVE.off, this.headsOff) : "";
     part.off.title = [...this.off].map(([name, heads]) => `${name}: ${[...heads].map((head) => head + 1).join(", ")}`).join("\n");
     part.reset.textContent = say(LIVE.reset);
     part.reset.hidden = !this.isChanged;
     part.submit.textContent = say(this.running ? LIVE.busy : LIVE.translate);
-    part.submit.title = say(LIVE.shortcut);
-    this.root.setAttribute("aria-busy", String(Boolean(this.running)));
+    part.keys.textContent = say(LIVE.keys);
+    for (const each of [this.root, element("view")]) each.setAttribute("aria-busy", String(Boolean(this.running)));
+    document.body.classList.toggle("stale", this.stale);
     part.error.textContent = this.error;
     part.error.hidden = !this.error;
     this.drawEffect();
@@ -151,7 +156,7 @@ class Live {
 
   drawEffect() {
     const { trained, now } = this.shown ?? {};
-    const line = (name, text, other) => make("div", {}, make("dt", {}, say(LIVE[name])), make("dd", { dir: "auto" }, ...markDifferences(text, other)));
+    const line = (name, text, other) => make("div", {}, make("dt", {}, say(LIVE[name])), make("dd", { dir: "auto" }, ...orNothing(text, ...markDifferences(text, other))));
     this.part.effect.replaceChildren(...(!this.shown ? [] : trained === now ? [make("p", { class: "muted" }, say(LIVE.same))]
       : [make("dl", {}, line("trained", trained, now), line("now", now, trained))]));
   }
@@ -224,15 +229,18 @@ class Live {
   async translate() {
     clearTimeout(this.timer);
     const asked = this.request(), isChanged = this.isChanged, length = [...asked.text].length, most = this.settings.most_characters;
-    this.error = most && length > most ? say(LIVE.long, length.toLocaleString("en"), most.toLocaleString("en")) : "";
-    if (!asked.text || this.error) return this.refresh();
+    this.error = !asked.text ? say(LIVE.empty)
+      : most && length > most ? say(LIVE.long, length.toLocaleString("en"), most.toLocaleString("en")) : "";
+    this.stale = true;
+    if (this.error) return this.stop();
     await this.run(async (signal) => {
       const { scenes } = await askServer("attention", asked, signal);
       if (!isChanged) this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: wholeText(scenes) };
       const trained = await this.unchanged(asked, signal);
       return () => {
-        if (page.scene === null && location.hash) page.view = location.hash.slice(1);  // a link to a view that had to wait
+        if (page.scene === null && location.hash) page.view = addressedView();  // a link to a view that had to wait
         this.asked = asked;
+        this.stale = false;
         this.shown = isChanged ? { trained, now: wholeText(scenes) } : null;
         show(scenes);
       };
@@ -254,12 +262,19 @@ class Live {
     });
   }
 
+  // Whatever is on its way is no longer wanted.
+  stop() {
+    this.running?.abort();
+    this.running = null;
+    draw();
+  }
+
   // Only the latest request may change the page.
   async run(work) {
     this.running?.abort();
     const running = this.running = new AbortController();
     this.refresh();
-    let finish = () => this.refresh();
+    let finish = draw;
     try {
       finish = await work(running.signal);
     } catch (error) {

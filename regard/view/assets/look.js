@@ -54,12 +54,18 @@ const LOOK = {
   overview: { en: "Every layer and head", ko: "모든 층과 헤드" },
   enlarge: { en: "Choose one to enlarge it.", ko: "하나를 고르면 크게 보입니다." },
   switches: { en: "A switch silences a head.", ko: "스위치로 헤드를 끌 수 있습니다." },
+  silent: { en: "{0} heads off", ko: "헤드 {0}개 꺼짐" },
+  silentOne: { en: "1 head off", ko: "헤드 1개 꺼짐" },
   on: { en: "on", ko: "켬" },
   off: { en: "off", ko: "끔" },
   warnings: {
     unseen: {
       en: "Hardly looked at by any layer: {0}. It may be missing from the output.",
       ko: "어느 층도 거의 보지 않은 원문 단어: {0}. 출력에서 빠졌을 수 있습니다.",
+    },
+    spelled: {
+      en: "The model has no piece for a character in {0}, and reads it byte by byte; it can hardly know what it means.",
+      ko: "모델의 어휘에 없는 문자가 든 단어: {0}. 바이트 단위로 읽으므로 뜻을 알기 어렵습니다.",
     },
     repeated: { en: "The output repeats itself: {0}.", ko: "출력에서 되풀이되는 부분: {0}." },
   },
@@ -117,10 +123,10 @@ function marksOf(scene, side) {
 
 // The small pictures are kept: drawing them is most of the work for a long sentence.
 const pictures = new WeakMap();
-function pictureOf(layers, layer, head) {
+function pictureOf(layers, layer, head, silent) {
   if (!pictures.has(layers)) pictures.set(layers, new Map());
   const kept = pictures.get(layers), name = `${layer} ${head} ${color("--accent")}`;
-  if (!kept.has(name)) kept.set(name, thumbnail(mapOf(layers.at(layer), head)));
+  if (!kept.has(name)) kept.set(name, thumbnail(mapOf(layers.at(layer), head, silent)));
   return kept.get(name);
 }
 
@@ -132,11 +138,11 @@ function overview(scene) {
   const title = (layer, head) => `${say(LOOK.layer)} ${layer + 1}, ${headName(head)}`;
   const cell = (layer, head) => {
     const name = typeof head === "number" && page.live ? names[layer] : undefined;
-    const off = name !== undefined && page.live.isOff(name, head);
+    const silent = silentHeads(scene, choice.kind, layer), off = name ? page.live.isOff(name, head) : silent.includes(head);
     return make("div", { class: off ? "head off" : "head" }, make("button", {
       type: "button", id: `small-${layer}-${head}`, data: { layer, head }, "aria-label": title(layer, head),
       "aria-pressed": String(choice.layer === layer && choice.head === head), onclick: () => enlarge({ layer, head }),
-    }, pictureOf(layers, layer, head)), name !== undefined && make("button", {
+    }, pictureOf(layers, layer, head, silent)), name !== undefined && make("button", {
       type: "button", id: `switch-${layer}-${head}`, class: "switch", role: "switch", "aria-checked": String(!off),
       "aria-label": title(layer, head), onclick: () => page.live.toggle(name, head),
     }, say(off ? LOOK.off : LOOK.on)));
@@ -144,11 +150,17 @@ function overview(scene) {
   const mirrored = directionOf(sidesOf(scene, choice.kind).keys.tokens.join("")) === "rtl";
   return make("section", { class: "overview" }, make("h2", {}, say(LOOK.overview)),
     make("p", { class: "muted" }, say(LOOK.enlarge), " ", page.live ? say(LOOK.switches) : ""),
-    make("div", { class: mirrored ? "small mirrored" : "small", style: { "--heads": columns.length } },
+    fading(make("div", { class: mirrored ? "small mirrored" : "small", style: { "--heads": columns.length } },
       make("span"), ...columns.map((head) => make("span", {}, headName(head))),
       ...Array.from({ length: count }, (_, layer) => [
         make("span", { class: "layer" }, `${say(LOOK.layer)} ${layer + 1}`), ...columns.map((head) => cell(layer, head)),
-      ]).flat()));
+      ]).flat())));
+}
+
+// What of the map's layer is switched off, as far as it concerns the map.
+function silenceOf(silent, head) {
+  if (typeof head === "number") return silent.includes(head) ? ` · ${say(LOOK.off)}` : "";
+  return silent.length ? ` · ${say(silent.length === 1 ? LOOK.silentOne : LOOK.silent, silent.length)}` : "";
 }
 
 // Bring what was chosen into view: the overview may stand far below it.
@@ -169,7 +181,7 @@ function settle(scene) {
 function drawLook(root, scene) {
   settle(scene);
   const { kind, layer, head, words } = page.choice, { queries, keys } = sidesOf(scene, kind);
-  const whole = mapOf(tensorOf(scene.attention[kind].weights).at(layer), head);
+  const silent = silentHeads(scene, kind, layer), whole = mapOf(tensorOf(scene.attention[kind].weights).at(layer), head, silent);
   const map = words ? mergeWords(whole, queries.words, keys.words) : whole;
   const units = { query: unitsOf(queries, words), key: unitsOf(keys, words) };
   const nameOf = (side) => say(LOOK.sides[Object.keys(LOOK.sides).find((name) => scene[name] === side)]);
@@ -177,7 +189,7 @@ function drawLook(root, scene) {
   const marked = { query: marksOf(scene, queries), key: marksOf(scene, keys) };
   const shares = head !== "max";
   const band = new Band({ kind, map, units, titles, marked, shares });
-  const title = `${say(LOOK.layer)} ${layer + 1}, ${headName(head)}`;
+  const title = `${say(LOOK.layer)} ${layer + 1}, ${headName(head)}${silenceOf(silent, head)}`;
   const heat = heatMap({
     queries: units.query.map((unit) => unit.text), keys: units.key.map((unit) => unit.text), map, edges: shares,
     label: `${say(LOOK.kinds[kind])}, ${title}`, queryTitle: nameOf(queries), keyTitle: nameOf(keys),

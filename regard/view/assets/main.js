@@ -6,6 +6,7 @@ const FRAME = {
     ko: "어텐션은 정보가 흐를 수 있는 곳을 보여 줄 뿐, 모델이 왜 그렇게 썼는지를 그 자체로 설명하지는 않습니다.",
   },
   part: { en: "Part {0} of {1}", ko: "{1}개 중 {0}번째 부분" },
+  parts: { en: "Part of the text", ko: "글의 부분" },
   views: { en: "Views", ko: "보기" },
 };
 // Facts come with English names; those that models of regard have are known in Korean, too.
@@ -13,6 +14,24 @@ const FACTS = {
   languages: "언어", parameters: "매개변수", "training pairs": "학습 문장 쌍", updates: "업데이트",
 };
 const factName = (name) => (page.language === "ko" ? FACTS[name] ?? name.replace(/^(\S+) on (.+)$/, "$2의 $1") : name);
+
+// What was read and what was written. A text of several parts comes whole, then the part that the views show.
+function drawTexts() {
+  const { scene, scenes } = page, several = scenes.length > 1;
+  const source = (text, id) => make("p", { class: "sentence", id, dir: "auto" }, text);
+  const translation = (text, id) => make("p", { class: "sentence translation", id, dir: "auto" }, ...orNothing(text));
+  if (!scene) return [];
+  return [
+    make("div", { class: several ? "texts whole" : "texts" }, !page.live && source(wholeText(scenes, "source"), "source"),
+      translation(wholeText(scenes), "translation")),
+    several && make("div", { class: "texts part" }, make("select", {
+      class: "parts", id: "parts", "aria-label": say(FRAME.parts),
+      onchange: (event) => { page.scene = scenes[event.target.selectedIndex]; choose({ query: null }); },
+    }, ...scenes.map((each, index) => make("option", { selected: each === scene },
+      `${say(FRAME.part, index + 1, scenes.length)}: ${each.source.text}`))),
+    source(scene.source.text, "part-source"), translation(scene.target.text, "part-translation")),
+  ].filter(Boolean);
+}
 
 function drawHeader() {
   const { scene } = page;
@@ -22,19 +41,9 @@ function drawHeader() {
       onclick: () => { page.language = language; draw(); },
     }, { en: "English", ko: "한국어" }[language])));
   const title = make("div", { class: "title" }, make("h1", {}, scene?.title ?? "regard"), languages);
-  const parts = page.scenes.length > 1 && make("select", {
-    class: "parts", onchange: (event) => { page.scene = page.scenes[event.target.selectedIndex]; choose({ query: null }); },
-  }, ...page.scenes.map((each, index) => make("option", { selected: each === scene },
-    `${say(FRAME.part, index + 1, page.scenes.length)}: ${each.source.text}`)));
   const facts = scene && make("dl", { class: "facts" }, ...Object.entries(scene.facts).map(([name, value]) =>
     make("div", {}, make("dt", {}, factName(name)), make("dd", {}, value))));
-  const header = element("header"), form = page.live?.form();
-  const below = [
-    parts,
-    scene && !page.live && make("p", { class: "sentence", id: "source", dir: "auto" }, scene.source.text),
-    scene && make("p", { class: "sentence translation", id: "translation", dir: "auto" }, scene.target.text),
-    facts,
-  ].filter(Boolean);
+  const header = element("header"), form = page.live?.form(), below = [...drawTexts(), facts].filter(Boolean);
   if (form?.parentNode === header) {  // it stays where it is: moving it would break off what is being typed
     for (const child of [...header.children]) if (child !== form) child.remove();
     form.before(title);
@@ -45,11 +54,21 @@ function drawHeader() {
 }
 
 function drawTabs(shown) {
-  element("tabs").setAttribute("aria-label", say(FRAME.views));
-  element("tabs").replaceChildren(...shown.map((each) => make("button", {
+  const tabs = shown.map((each, place) => make("button", {
     type: "button", role: "tab", id: `tab-${each.id}`, "aria-selected": String(each.id === page.view),
-    "aria-controls": "view", onclick: () => { location.hash = each.id; },
-  }, say(each.title))));
+    "aria-controls": "view", tabindex: each.id === page.view ? 0 : -1, onclick: () => { location.hash = addressOf(each); },
+    onkeydown: (event) => {
+      const along = stepOf(event, "ltr")?.[1], last = shown.length - 1;
+      if (!along) return;
+      event.preventDefault();
+      const next = Number.isFinite(along) ? (place + along + shown.length) % shown.length : along < 0 ? 0 : last;
+      tabs[next].focus();
+      tabs[next].click();
+    },
+  }, say(each.title)));
+  element("tabs").setAttribute("aria-label", say(FRAME.views));
+  element("tabs").replaceChildren(...tabs);
+  element("view").setAttribute("aria-labelledby", `tab-${page.view}`);
 }
 
 function draw() {
@@ -82,12 +101,12 @@ function show(scenes) {
   draw();
 }
 
-addEventListener("hashchange", () => { page.view = location.hash.slice(1); draw(); });
+addEventListener("hashchange", () => { page.view = addressedView(); draw(); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);  // canvases hold their colours
 
 const data = JSON.parse(element("data").textContent);
 page.language = /^ko\b/.test(navigator.language) ? "ko" : "en";
-if (location.hash) page.view = location.hash.slice(1);
+if (location.hash) page.view = addressedView();
 page.movie = data.movie;
 if (data.live) startLive(data.live);
 show(data.scenes);

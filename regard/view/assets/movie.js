@@ -10,6 +10,8 @@ const MOVIE = {
   pause: { en: "Pause", ko: "멈춤" },
   slider: { en: "Moment of the training", ko: "학습 시점" },
   update: { en: "update {0}", ko: "업데이트 {0}" },
+  untrained: { en: "before training", ko: "학습 전" },
+  metrics: { loss: { en: "training loss", ko: "학습 손실" }, bleu: { en: "BLEU", ko: "BLEU" } },
   speed: { en: "Speed", ko: "속도" },
   probe: { en: "Sentence", ko: "문장" },
   layer: { en: "Layer", ko: "층" },
@@ -20,9 +22,11 @@ const MOVIE = {
   read: { en: "Source", ko: "원문" },
   wrote: { en: "What the model wrote", ko: "모델이 쓴 번역" },
   reference: { en: "Reference", ko: "참조 번역" },
-  nothing: { en: "nothing", ko: "없음" },
   map: { en: "Cross-attention: rows are pieces of the reference, columns are pieces of the source", ko: "교차 어텐션: 행은 참조 번역의 조각, 열은 원문의 조각" },
-  point: { en: "Point at the map to read a weight.", ko: "그림 위를 가리키면 가중치를 읽을 수 있습니다." },
+  point: {
+    en: "Point at the map, or use the arrow keys, to read a weight.",
+    ko: "그림 위를 가리키거나 화살표 키를 쓰면 가중치를 읽을 수 있습니다.",
+  },
 };
 const MOVIE_SPEEDS = [0.5, 1, 2, 4];
 const MOVIE_PACE = 0.9;   // seconds per frame at speed 1
@@ -50,19 +54,32 @@ function mixMaps(one, other, share) {
   return new Tensor(one.shape, one.values.map((value, place) => value + share * (other.values[place] - value)));
 }
 
-// A heat map on a canvas that can be painted again at every moment.
-function makeMovieMap(rows, columns) {
-  const pen = make("canvas").getContext("2d"), family = getComputedStyle(document.body).fontFamily, font = `13px ${family}`;
-  pen.font = font;
+// How large the map's cells are and where they begin, so that it fills the room it has, if its sentence is long enough.
+function movieGrid(rows, columns, room, pen) {
   const widest = (labels) => Math.min(120, Math.max(...labels.map((label) => pen.measureText(label).width)));
-  const left = widest(rows) + 10, top = widest(columns) * 0.75 + 18;
-  const cell = Math.max(14, Math.min(44, Math.floor(460 / Math.max(columns.length, rows.length))));
-  const wide = left + cell * columns.length + widest(columns) * 0.75, high = top + cell * rows.length + 2;
-  const scale = Math.min(devicePixelRatio || 1, 2), canvas = make("canvas", {
-    width: Math.round(wide * scale), height: Math.round(high * scale), role: "img", "aria-label": say(MOVIE.map),
-    style: { width: `${wide}px`, height: `${high}px` },
-  });
-  const brush = canvas.getContext("2d"), ink = color("--soft"), accent = color("--accent"), line = color("--line");
+  const start = widest(rows) + 10, slanted = widest(columns) * 0.75, top = slanted + 18;
+  const across = Math.max(14, Math.min(64, Math.floor((room - start - slanted) / columns.length)));
+  const down = Math.max(14, Math.min(across, Math.floor(640 / rows.length)));
+  return { start, top, across, down, wide: start + across * columns.length + slanted, high: top + down * rows.length + 2 };
+}
+
+// A heat map on a canvas that can be painted again at every moment, with one cell pointed at. Its columns run as their
+// text does; from right to left, the rows' names stand on the right.
+function makeMovieMap(rows, columns) {
+  const canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": say(MOVIE.map) }), brush = canvas.getContext("2d");
+  const font = `13px ${getComputedStyle(document.body).fontFamily}`, direction = directionOf(columns.join("")), isLeft = direction === "rtl";
+  const ink = color("--ink"), soft = color("--soft"), accent = color("--accent"), line = color("--line");
+  let grid = null, scale = 1;
+  const fit = (room) => {
+    brush.font = font;
+    grid = movieGrid(rows, columns, room, brush);
+    scale = Math.min(devicePixelRatio || 1, 2);
+    Object.assign(canvas, { width: Math.round(grid.wide * scale), height: Math.round(grid.high * scale) });
+    Object.assign(canvas.style, { width: `${grid.wide}px`, height: `${grid.high}px` });
+  };
+  const place = (row, column) => [
+    isLeft ? grid.wide - grid.start - grid.across * (column + 1) : grid.start + grid.across * column, grid.top + grid.down * row,
+  ];
   const label = (text, x, y, turn, align) => {
     brush.save();
     brush.translate(x, y);
@@ -71,33 +88,62 @@ function makeMovieMap(rows, columns) {
     brush.fillText(text, 0, 0, 120);
     brush.restore();
   };
-  const paint = (map) => {
+  const paint = (map, cell) => {
+    const { across, down, wide, high, start, top } = grid, [near, far] = isLeft ? ["left", "right"] : ["right", "left"];
     brush.setTransform(scale, 0, 0, scale, 0, 0);
     brush.clearRect(0, 0, wide, high);
-    brush.font = font;
-    brush.textBaseline = "middle";
-    brush.fillStyle = ink;
-    rows.forEach((text, row) => label(text, left - 8, top + cell * (row + 0.5), 0, "right"));
-    columns.forEach((text, column) => label(text, left + cell * (column + 0.5), top - 8, -Math.PI / 4, "left"));
+    Object.assign(brush, { font, textBaseline: "middle", fillStyle: soft });
+    rows.forEach((text, row) => label(text, isLeft ? wide - start + 8 : start - 8, top + down * (row + 0.5), 0, near));
+    columns.forEach((text, column) => label(text, place(0, column)[0] + across / 2, top - 8, isLeft ? Math.PI / 4 : -Math.PI / 4, far));
     brush.fillStyle = accent;
-    map.values.forEach((weight, place) => {
+    map.values.forEach((weight, index) => {
+      const [x, y] = place(Math.floor(index / columns.length), index % columns.length);
       brush.globalAlpha = shade(weight);
-      brush.fillRect(left + cell * (place % columns.length) + 0.5, top + cell * Math.floor(place / columns.length) + 0.5, cell - 1, cell - 1);
+      brush.fillRect(x + 0.5, y + 0.5, across - 1, down - 1);
     });
     brush.globalAlpha = 1;
-    brush.strokeStyle = line;
-    brush.strokeRect(left - 0.5, top - 0.5, cell * columns.length + 1, cell * rows.length + 1);
+    Object.assign(brush, { strokeStyle: line, lineWidth: 1 });
+    brush.strokeRect(place(0, isLeft ? columns.length - 1 : 0)[0] - 0.5, top - 0.5, across * columns.length + 1, down * rows.length + 1);
+    if (!cell) return;
+    Object.assign(brush, { strokeStyle: ink, lineWidth: 2 });
+    brush.strokeRect(...place(...cell), across, down);
   };
   // The cell under a pointer, as [row, column].
   const find = (event) => {
-    const box = canvas.getBoundingClientRect();
-    const row = Math.floor((event.clientY - box.top - top) / cell), column = Math.floor((event.clientX - box.left - left) / cell);
+    const box = canvas.getBoundingClientRect(), row = Math.floor((event.clientY - box.top - grid.top) / grid.down);
+    const x = isLeft ? box.right - event.clientX : event.clientX - box.left, column = Math.floor((x - grid.start) / grid.across);
     return row >= 0 && row < rows.length && column >= 0 && column < columns.length ? [row, column] : null;
   };
-  return { canvas, paint, find };
+  return { canvas, direction, fit, paint, find, place };
 }
 
-// One small curve per metric, all over the same updates.
+// Pointer and arrow keys → the cell to be read, or null; `tell` is called when it has changed.
+function followMovieMap(heat, scroller, rows, columns, tell) {
+  const { canvas } = heat, within = (value, count) => Math.max(0, Math.min(count - 1, value));
+  let cell = null, last = [0, 0];
+  const point = (to) => {
+    cell = to;
+    last = to ?? last;
+    tell();
+  };
+  canvas.addEventListener("pointermove", (event) => point(heat.find(event)));
+  canvas.addEventListener("pointerleave", () => canvas.matches(":focus-visible") || point(null));
+  canvas.addEventListener("focus", () => canvas.matches(":focus-visible") && point(last));
+  canvas.addEventListener("blur", () => point(null));
+  canvas.addEventListener("keydown", (event) => {
+    const step = stepOf(event, heat.direction);
+    if (!step) return;
+    event.preventDefault();
+    point([within(last[0] + step[0], rows), within(last[1] + step[1], columns)]);
+    const [x] = heat.place(...cell), seen = canvas.getBoundingClientRect().left - scroller.getBoundingClientRect().left + x;
+    if (seen < 0 || seen > scroller.clientWidth - 64) scroller.scrollBy(seen - scroller.clientWidth / 2, 0);
+  });
+  return () => cell;
+}
+
+const updateName = (update) => (update === 0 ? say(MOVIE.untrained) : say(MOVIE.update, update.toLocaleString("en")));
+
+// One small curve per metric, all over the same updates: what was measured, joined by straight lines.
 function movieCurve(name, frames) {
   const WIDE = 240, HIGH = 56;
   const points = frames.map((frame, number) => ({ x: frame.update, y: frame.metrics[name], number })).filter(({ y }) => typeof y === "number");
@@ -105,23 +151,22 @@ function movieCurve(name, frames) {
   const first = frames[0].update, last = frames.at(-1).update;
   const across = (update) => 4 + (WIDE - 8) * (last > first ? (update - first) / (last - first) : 0.5);
   const up = (value) => HIGH - 4 - (HIGH - 8) * (high > low ? (value - low) / (high - low) : 0.5);
-  const mark = makeShape("line", { class: "mark", y1: 0, y2: HIGH }), dot = makeShape("circle", { r: 3.5 }), value = make("dd");
+  const mark = makeShape("line", { class: "mark", y1: 0, y2: HIGH }), value = make("dd");
+  const dots = points.map(({ x, y }) => makeShape("circle", { cx: across(x), cy: up(y), r: 1.5 }));
   const drawing = makeShape("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, "aria-hidden": "true" }, mark,
-    makeShape("polyline", { points: points.map(({ x, y }) => `${across(x)},${up(y)}`).join(" ") }), dot);
+    makeShape("polyline", { points: points.map(({ x, y }) => `${across(x)},${up(y)}`).join(" ") }), ...dots);
   const set = (at) => {
-    const before = frames[Math.floor(at)], after = frames[Math.ceil(at)], share = at % 1;
-    const update = before.update + share * (after.update - before.update), x = across(update);
+    const before = frames[Math.floor(at)], after = frames[Math.ceil(at)], x = across(before.update + (at % 1) * (after.update - before.update));
     mark.setAttribute("x1", x);
     mark.setAttribute("x2", x);
-    const here = points.findLast(({ number }) => number <= at), next = points.find(({ number }) => number > at) ?? here;
-    dot.setAttribute("visibility", here ? "visible" : "hidden");
-    value.textContent = here ? here.y.toFixed(Math.abs(here.y) < 10 ? 2 : 1) : "–";
-    if (!here) return;
-    const part = next.x > here.x ? Math.max(0, (update - here.x) / (next.x - here.x)) : 0;
-    dot.setAttribute("cx", x);
-    dot.setAttribute("cy", up(here.y + part * (next.y - here.y)));
+    const index = points.findLastIndex(({ number }) => number <= at), here = points[index];
+    dots.forEach((dot, each) => {
+      dot.setAttribute("class", each === index ? "here" : "");
+      dot.setAttribute("r", each === index ? 3.5 : 1.5);
+    });
+    value.replaceChildren(...(here ? [here.y.toFixed(Math.abs(here.y) < 10 ? 2 : 1), make("small", {}, ` ${updateName(here.x)}`)] : ["–"]));
   };
-  return { part: make("div", {}, make("dt", {}, name === "bleu" ? "BLEU" : name), value, drawing), set };
+  return { part: make("div", {}, make("dt", {}, MOVIE.metrics[name] ? say(MOVIE.metrics[name]) : name), value, drawing), set };
 }
 
 function movieSettings(change) {
@@ -179,6 +224,8 @@ function drawMovie(root) {
   const probe = probes[movieState.probe], mapAt = movieMaps({ ...movieState });
   const labels = (side) => (movieState.words ? side.words.map((word) => word.text) : side.tokens).map(readable);
   const rows = labels(probe.target), columns = labels(probe.source), heat = makeMovieMap(rows, columns);
+  const scroller = fading(make("div", { class: "scroller", dir: heat.direction }, heat.canvas));
+  const pointed = followMovieMap(heat, scroller, rows.length, columns.length, () => paint());
   const reading = make("p", { class: "muted reading" }, say(MOVIE.point)), wrote = make("p", { class: "serif", id: "movie-text", dir: "auto" });
   const names = [...new Set(frames.flatMap((frame) => Object.keys(frame.metrics)))];
   const curves = names.map((name) => movieCurve(name, frames));
@@ -199,33 +246,38 @@ function drawMovie(root) {
     // Who wants little motion sees whole frames, one after the other.
     const at = movesLittle() ? Math.floor(movieState.at) : movieState.at, near = Math.round(at), share = at % 1;
     map = share === 0 ? mapAt(at) : mixMaps(mapAt(Math.floor(at)), mapAt(Math.ceil(at)), share);
-    heat.paint(map);
+    heat.paint(map, pointed());
+    tell();
     curves.forEach((curve) => curve.set(at));
-    wrote.textContent = frames[near].probes[movieState.probe].text || say(MOVIE.nothing);
+    wrote.replaceChildren(...orNothing(frames[near].probes[movieState.probe].text));
     play.textContent = say(movieState.playing ? MOVIE.pause : MOVIE.play);
     if (movieState.playing || document.activeElement !== slider) slider.value = near;
-    moment.textContent = say(MOVIE.update, frames[near].update.toLocaleString("en"));
+    moment.textContent = updateName(frames[near].update);
     slider.setAttribute("aria-valuetext", moment.textContent);
   }
   const start = movieClock(root, last, paint);
-  heat.canvas.addEventListener("pointermove", (event) => {
-    const cell = heat.find(event);
-    reading.textContent = cell ? `${rows[cell[0]]} → ${columns[cell[1]]}: ${shareText(map.number(...cell))}` : say(MOVIE.point);
-  });
+  // The same cell is read in every frame; aloud only while the movie stands still.
+  function tell() {
+    const cell = pointed();
+    reading.setAttribute("aria-live", cell && !movieState.playing ? "polite" : "off");
+    reading.replaceChildren(...(cell
+      ? [make("bdi", {}, rows[cell[0]]), " → ", make("bdi", {}, columns[cell[1]]), `: ${shareText(map.number(...cell))}`] : [say(MOVIE.point)]));
+  }
   const text = (name, element) => make("div", {}, make("h2", {}, say(MOVIE[name])), element);
   root.append(
     make("p", { class: "muted" }, say(MOVIE.about)),
     make("div", { class: "instrument" }, play, slider, moment),
     movieSettings((change) => { Object.assign(movieState, change); draw(); }),
     make("div", { class: "stage" },
-      make("div", {},
-        make("div", { class: "scroller", tabindex: "0", role: "group", "aria-label": say(MOVIE.map), dir: "ltr" }, heat.canvas), reading),
+      make("div", {}, scroller, reading),
       make("div", { class: "texts" },
         text("read", make("p", { class: "serif", dir: "auto" }, probe.source.text)),
         text("wrote", wrote),
         text("reference", make("p", { class: "serif", dir: "auto" }, probe.target.text)),
         names.length > 0 && make("dl", { class: "curves" }, ...curves.map((curve) => curve.part)))));
+  heat.fit(scroller.clientWidth);
   paint();
+  new ResizeObserver(() => { heat.fit(scroller.clientWidth); paint(); }).observe(scroller);
   if (movieState.playing || movieState.at !== movieState.goal) start();
 }
 

@@ -18,12 +18,12 @@ const POSITIONS = {
   turn: { en: "dimension {0} over the positions: one turn in {1} positions", ko: "위치에 따른 차원 {0}의 값: {1}개 위치마다 한 바퀴" },
   products: { en: "How alike two positions are", ko: "두 위치는 얼마나 비슷한가" },
   productsText: {
-    en: "The dot product of every two positions. With sines it depends only on their distance, so the same learned matrix can find “the piece before” anywhere in the sentence.",
-    ko: "두 위치 벡터의 내적입니다. 사인 함수를 쓰면 내적이 두 위치의 거리에만 달려 있으므로, 학습된 행렬 하나로 문장 어디서나 ‘바로 앞 조각’을 찾을 수 있습니다.",
+    en: "The dot product of every two positions. With sines it depends only on their distance: it tells near from far, but not before from after. A learned matrix can tell that, too: going k positions on turns each sine-cosine pair by a fixed angle, so PE(t + k) is the same linear map of PE(t) whatever t is, and one matrix finds “the piece before” anywhere in the sentence (section 3.5).",
+    ko: "두 위치 벡터의 내적입니다. 사인 함수를 쓰면 내적은 두 위치의 거리에만 달려 있어서, 멀고 가까움은 알려 주지만 앞과 뒤는 가리지 못합니다. 앞뒤까지 가리는 것은 학습된 행렬입니다. k만큼 뒤로 가면 사인과 코사인의 각 쌍이 정해진 각도만큼 돌아가므로, PE(t + k)는 t가 무엇이든 PE(t)에 같은 선형 변환을 적용한 것입니다. 그래서 행렬 하나로 문장 어디서나 ‘바로 앞 조각’을 찾을 수 있습니다(3.5절).",
   },
   productsLearned: {
-    en: "The dot product of every two positions: the larger, the more alike the model found them useful.",
-    ko: "두 위치 벡터의 내적입니다. 값이 클수록 모델이 두 위치를 비슷하게 다루도록 학습했음을 뜻합니다.",
+    en: "The dot product of the vectors that the model learned for every two positions: the larger it is, the more the two point the same way.",
+    ko: "모델이 학습한 두 위치 벡터의 내적입니다. 값이 클수록 두 벡터가 같은 방향을 가리킵니다.",
   },
   pair: { en: "positions {0} and {1}: {2}", ko: "위치 {0}, 위치 {1}: {2}" },
   position: { en: "Position", ko: "위치" },
@@ -94,12 +94,27 @@ function signedMap(tensor, { label, describe, rest = "", zero = 0, most = larges
   canvas.addEventListener("keydown", (event) => {
     const move = moves[event.key];
     if (event.key === "Enter") onpick?.(row, column);
-    if (!move || (rows === 1 && move[0])) return;
+    if (!move || row + move[0] < 0 || row + move[0] >= rows) return;  // beyond the edge lies the next map of a step
     event.preventDefault();
     read(row + move[0], column + move[1]);
   });
   paintSigned(canvas, tensor, most, zero);
   return make("div", { class: "signed" }, make("div", { class: "field", dir: "ltr" }, canvas, cursor), reading);
+}
+
+// Of the maps in one step only one is a stop of the tab key; up and down lead to the others.
+function roveMaps(step) {
+  const maps = [...step.querySelectorAll("canvas")];
+  const stopAt = (chosen) => maps.forEach((map) => { map.tabIndex = map === chosen ? 0 : -1; });
+  stopAt(maps[0]);
+  step.addEventListener("focusin", (event) => maps.includes(event.target) && stopAt(event.target));
+  step.addEventListener("keydown", (event) => {
+    const next = maps[maps.indexOf(event.target) + { ArrowUp: -1, ArrowDown: 1 }[event.key]];
+    if (event.defaultPrevented || !next || !maps.includes(event.target)) return;
+    event.preventDefault();
+    next.focus();
+  });
+  return step;
 }
 
 // A line of mathematics: x_{t} below, x^{Q} above, √{d} under a root; single letters are italic, names are not.

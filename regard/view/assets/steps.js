@@ -13,14 +13,16 @@ const STEPS = {
     en: "The translation is already complete. The search went on to make sure that no open hypothesis could still win.",
     ko: "번역은 이미 끝났습니다. 남은 가설이 이길 수 없음을 확인하려고 탐색만 더 이어졌습니다.",
   },
-  alternatives: { en: "The most probable pieces", ko: "가장 확률이 높은 조각" },
+  alternatives: { en: "The most probable pieces", ko: "확률이 가장 높은 조각" },
   alternativesNote: {
     en: "Given all that was written before, the model gives every piece of its vocabulary a logit; softmax turns logits into probabilities.",
     ko: "앞에 쓴 모든 것을 바탕으로 모델은 어휘의 모든 조각에 로짓을 매기고, 소프트맥스가 이를 확률로 바꿉니다.",
   },
   logit: { en: "logit {0}", ko: "로짓 {0}" },
   written: { en: "written", ko: "선택됨" },
+  output: { en: "The output, piece by piece", ko: "출력의 조각" },
   beams: { en: "Surviving hypotheses", ko: "살아남은 가설" },
+  only: { en: "The hypothesis", ko: "가설" },
   beamsNote: {
     en: "{0} went on, best first. The number on the left tells which hypothesis of the step before each one continues.",
     ko: "가설 {0}개가 이어집니다. 좋은 것부터이며, 왼쪽 숫자는 이전 단계의 몇 번째 가설을 잇는지 나타냅니다.",
@@ -36,31 +38,81 @@ const STEPS = {
     ko: "이어 쓴 어느 것도 상위에 들지 못했습니다.",
   },
   final: { en: "final path", ko: "최종 경로" },
-  from: { en: "continues hypothesis {0} of the step before", ko: "이전 단계의 {0}번째 가설을 이음" },
+  from: { en: "continues hypothesis {0} of the step before", ko: "이전 단계의 {0}번째 가설을 잇습니다" },
   columns: { en: ["from", "hypothesis", "log p", "sum", "score"], ko: ["부모", "가설", "log p", "합", "점수"] },
   river: { en: "All hypotheses of all steps", ko: "모든 단계의 모든 가설" },
   riverNote: {
-    en: "Each column is one step, best on top. The coloured path became the translation; a ring marks a finished hypothesis. Choose a piece to go to its step.",
-    ko: "열 하나가 한 단계이고 위쪽일수록 좋은 가설입니다. 색이 있는 길이 최종 번역이며, 고리는 끝난 가설입니다. 조각을 누르면 그 단계로 갑니다.",
+    en: "Each column is one step, best on top. The coloured path became the translation; a ring marks a finished hypothesis. Choose a piece, or use the arrow keys, to go to its step.",
+    ko: "열 하나가 한 단계이고 위쪽일수록 좋은 가설입니다. 색이 있는 길이 최종 번역이며, 고리는 끝난 가설입니다. 조각을 누르거나 화살표 키를 쓰면 그 단계로 갑니다.",
   },
-  how: { en: "How the search works", ko: "탐색의 원리" },
+  // How the output was found, and what its score is: by scene.search.
+  how: {
+    beam: { en: "How beam search works", ko: "빔 탐색의 원리" },
+    greedy: { en: "How greedy search works", ko: "탐욕 탐색의 원리" },
+    sample: { en: "How sampling works", ko: "표집의 원리" },
+  },
   search: {
-    en: "A model that always takes the most probable piece (greedy search) cannot take a choice back when it turns out badly. Beam search keeps several hypotheses side by side: each is continued with every piece, and only those with the greatest log P(Y), the sum of their pieces’ log-probabilities, survive.",
-    ko: "언제나 확률이 가장 높은 조각만 고르는 탐욕 탐색은, 나중에 나쁜 선택으로 드러나도 되돌릴 수 없습니다. 빔 탐색은 여러 가설을 나란히 유지합니다. 각 가설을 모든 조각으로 이어 본 뒤, 조각들의 로그 확률을 더한 값 log P(Y)가 가장 큰 것들만 남깁니다.",
+    beam: {
+      en: "A model that always takes the most probable piece (greedy search) cannot take a choice back when it turns out badly. Beam search keeps several hypotheses side by side: each is continued with every piece, and only those with the greatest log P(Y), the sum of their pieces’ log-probabilities, survive.",
+      ko: "언제나 확률이 가장 높은 조각만 고르는 탐욕 탐색은, 나중에 나쁜 선택으로 드러나도 되돌릴 수 없습니다. 빔 탐색은 여러 가설을 나란히 유지합니다. 각 가설을 모든 조각으로 이어 본 뒤, 조각들의 로그 확률을 더한 값 log P(Y)가 가장 큰 것들만 남깁니다.",
+    },
+    greedy: {
+      en: "Greedy search takes the most probable piece at every position. It is quick, but cannot take a choice back when it turns out badly; beam search, with a beam of 2 or more, would keep several hypotheses side by side. log P(Y) is the sum of the pieces’ log-probabilities.",
+      ko: "탐욕 탐색은 위치마다 확률이 가장 높은 조각을 고릅니다. 빠르지만, 나중에 나쁜 선택으로 드러나도 되돌릴 수 없습니다. 빔을 2 이상으로 하는 빔 탐색은 여러 가설을 나란히 유지합니다. log P(Y)는 조각들의 로그 확률을 더한 값입니다.",
+    },
+    sample: {
+      en: "Sampling looks for nothing: it draws each piece at random, by its probability, so that another seed gives another output. log P(Y) is the sum of the pieces’ log-probabilities.",
+      ko: "표집은 가장 좋은 것을 찾지 않고 확률에 따라 조각을 무작위로 뽑습니다. 그래서 시드를 바꾸면 출력도 달라집니다. log P(Y)는 조각들의 로그 확률을 더한 값입니다.",
+    },
+  },
+  temperature: {
+    en: "Before each draw the logits are divided by the temperature {0}: below 1 it favours the probable pieces, above 1 the others.",
+    ko: "뽑기 전에 로짓을 온도 {0}{1} 나눕니다. 온도가 1보다 낮으면 확률이 높은 조각이, 1보다 높으면 나머지 조각이 유리해집니다.",
+  },
+  topK: { en: "Only the {0} most probable pieces take part.", ko: "확률이 가장 높은 조각 {0}개만 후보가 됩니다." },
+  topP: {
+    en: "Only the most probable pieces that together reach a probability of {0} take part.",
+    ko: "확률이 높은 것부터 더하여 {0}에 이를 때까지의 조각만 후보가 됩니다.",
+  },
+  repeat: { en: "No run of {0} pieces may be written twice.", ko: "연속한 조각 {0}개를 똑같이 두 번 쓰는 일은 허용하지 않습니다." },
+  shorter: {
+    en: "Every further piece makes this sum smaller, so that by it alone short outputs would win.",
+    ko: "조각이 늘어날수록 이 합은 작아지므로, 합만으로 비교하면 짧은 출력이 이깁니다.",
   },
   penalty: {
-    en: "Every further piece makes the sum smaller, so that short outputs would win. Finished hypotheses are therefore compared after the length penalty of Wu et al. (2016), where |Y| counts the pieces and a greater α favours longer outputs; the paper takes α = 0.6.",
-    ko: "조각이 늘어날수록 합은 작아지므로 그대로 두면 짧은 출력이 이깁니다. 그래서 끝난 가설은 Wu 외(2016)의 길이 페널티로 나눈 점수로 비교합니다. |Y|는 조각의 수이고, α가 클수록 긴 출력에 유리합니다. 논문에서는 α = 0.6을 씁니다.",
+    paper: {
+      en: "The score divides it by the length penalty of Wu et al. (2016), in which |Y| counts the pieces, the end among them, and a greater α favours longer outputs. Here α = {0}; “Attention Is All You Need” takes 0.6.",
+      ko: "점수는 이 합을 Wu 외(2016)의 길이 페널티로 나눈 값입니다. |Y|는 끝까지 포함한 조각의 수이고, α가 클수록 긴 출력에 유리합니다. 여기서는 α = {0}이며, 논문 “Attention Is All You Need”의 값은 0.6입니다.",
+    },
+    mean: {
+      en: "The score divides it by |Y|, the number of pieces, the end among them: it is the mean log-probability of a piece.",
+      ko: "점수는 이 합을 조각의 수 |Y|(끝까지 포함)로 나눈 값, 곧 조각의 평균 로그 확률입니다.",
+    },
+    none: {
+      en: "This search has no length penalty: the score is the sum itself.",
+      ko: "이 탐색에는 길이 페널티가 없으므로, 합이 그대로 점수입니다.",
+    },
   },
   divided: { en: "At this step |Y| = {0}, and sums are divided by {1}.", ko: "이 단계에서 |Y| = {0}이며, 합을 나누는 값은 {1}입니다." },
+};
+const SCORES = {
+  paper: "score(Y) = log P(Y) / ((5 + |Y|) / 6)^{α}", mean: "score(Y) = log P(Y) / |Y|", none: "score(Y) = log P(Y)",
 };
 const STEPS_PACE = 1200;  // milliseconds per position when playing
 const STEPS_TAIL = 120;   // letters of a hypothesis that are shown
 
+const UNFINISHED = "\ufffd";  // stands for a character whose bytes are not yet complete
+
 const stepsState = { position: 0, timer: null };  // kept when the page is drawn again
 
-const shareText = (share) => (share > 0 && share < 0.001 ? "< 0.1 %" : `${(100 * share).toFixed(1)} %`);
+const shareText = (share) => (share > 0 && share < 0.001 ? `< ${percent("0.1")}` : percent((100 * share).toFixed(1)));
 const signed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
+
+// "beam", "greedy" or "sample"; of a scene that does not say, one hypothesis alone is taken for greedy.
+function searchKind({ search, steps }) {
+  if (search) return search.sample ? "sample" : search.beam > 1 ? "beam" : "greedy";
+  return steps.every((each) => each.kept.length + each.finished.length <= 1) ? "greedy" : "beam";
+}
 
 // The places [kept or finished, index] of each step that lead to the final translation.
 function finalPath(scene) {
@@ -85,20 +137,34 @@ function finalPath(scene) {
 // The source words that the heads of the last layer, taken together, looked at most when piece t was written.
 function lookedAt(scene, t) {
   if (!scene.attention.cross) return [];
-  const weights = tensorOf(scene.attention.cross.weights);
-  const [layers, heads] = weights.shape, rows = Array.from({ length: heads }, (_, head) => weights.at(layers - 1, head, t).values);
-  const shareOf = ({ first, end }) => rows.flatMap((row) => [...row.subarray(first, end)]).reduce((sum, weight) => sum + weight, 0) / heads;
+  const weights = tensorOf(scene.attention.cross.weights), last = weights.shape[0] - 1;
+  const row = mapOf(weights.at(last), "mean", silentHeads(scene, "cross", last)).at(t).values;
+  const shareOf = ({ first, end }) => row.subarray(first, end).reduce((sum, weight) => sum + weight, 0);
   return scene.source.words.map((word) => ({ text: readable(word.text), share: shareOf(word) }))
-    .sort((one, other) => other.share - one.share).slice(0, 5).filter((word, rank) => rank === 0 || word.share >= 0.03);
+    .sort((one, other) => other.share - one.share).slice(0, 5).filter((word, rank) => word.share >= (rank ? 0.03 : Number.MIN_VALUE));
 }
 
+// The output as one stop of the tab key; arrow keys go from piece to piece.
 function makeWritten(tokens, go) {
-  const pieces = tokens.map((token, place) => make("span", { onclick: () => go(place) },
-    isSpecial(token) ? readable(token) : token.replace("▁", "").replaceAll("▁", " ")));
+  const reach = (event) => {
+    const along = stepOf(event, directionOf(tokens.join("")))?.[1], last = tokens.length - 1;
+    if (!along) return;
+    event.preventDefault();
+    const place = Math.max(0, Math.min(last, pieces.indexOf(event.target) + along));
+    go(place);
+    pieces[place].focus();
+  };
+  const pieces = tokens.map((token, place) => make("span", { ...pieceLook(token), role: "button", onclick: () => go(place) },
+    isSpecial(token) || isByte(token) ? readable(token) : token.replace("▁", "").replaceAll("▁", " ")));
   const isApart = (token, place) => place > 0 && (token.startsWith("▁") || isSpecial(token));
-  const line = make("p", { class: "written", dir: "auto" }, ...pieces.flatMap((piece, place) => (isApart(tokens[place], place) ? [" ", piece] : [piece])));
+  const line = make("p", { class: "written", dir: "auto", role: "group", "aria-label": say(STEPS.output), onkeydown: reach }, ...pieces.flatMap((piece, place) => (isApart(tokens[place], place) ? [" ", piece] : [piece])));
   const mark = (t) => {
-    pieces.forEach((piece, place) => { piece.className = place < t ? "past" : place === t ? "now" : "later"; });
+    pieces.forEach((piece, place) => {
+      piece.classList.toggle("now", place === t);
+      piece.classList.toggle("later", place > t);
+      piece.setAttribute("aria-pressed", String(place === t));
+      piece.tabIndex = place === Math.min(t, pieces.length - 1) ? 0 : -1;
+    });
     line.scrollTop = (pieces[t]?.offsetTop ?? line.scrollHeight) - line.clientHeight / 2;
   };
   return { line, mark };
@@ -109,7 +175,7 @@ function alternativeRows(scene, t) {
   if (!given) return [];
   const row = (rank, token, probability, logit, chosen) => make("li", { class: chosen ? "alternative chosen" : "alternative" },
     make("span", { class: "rank" }, String(rank)),
-    make("span", { class: "piece", dir: "auto" }, make("bdi", {}, readable(token)), " ", chosen && make("small", {}, say(STEPS.written))),
+    make("span", { class: "piece", dir: "auto" }, make("bdi", pieceLook(token), readable(token)), " ", chosen && make("small", {}, say(STEPS.written))),
     make("span", { class: "track" }, make("span", { style: { width: `${100 * probability}%` } })),
     make("span", { class: "number", title: logit === null ? null : say(STEPS.logit, signed(logit)) }, shareText(probability)));
   const place = given.rank <= given.tokens.length ? given.tokens.indexOf(scene.target.tokens[t]) : -1;
@@ -129,7 +195,7 @@ function hypothesisText(path, parent) {
   while (path.text[same] === " ") same++;
   const added = path.text.slice(same);
   return make("span", { class: "text", dir: "auto" }, endOf(path.text.slice(0, same)),
-    added ? make("b", {}, added) : make("b", { class: "special" }, ` ${readable(path.token)}`));
+    added && !added.includes(UNFINISHED) ? make("b", {}, added) : make("b", { ...pieceLook(path.token), class: "special" }, ` ${readable(path.token)}`));
 }
 
 function beamRow(path, parent, isFinal, hasParents) {
@@ -147,11 +213,10 @@ function beamLists(scene, t, final) {
   const parents = t > 0 ? scene.steps[t - 1].kept : [];
   const rows = (paths) => paths.map((path) => beamRow(path, parents[path.parent], final[t] === path, t > 0));
   const heads = make("li", { class: "heads", "aria-hidden": "true" }, ...STEPS.columns[page.language].map((head) => make("span", {}, head)));
-  const alone = scene.steps.every((each) => each.kept.length + each.finished.length <= 1);
   const survived = new Set([...step.kept, ...step.finished].map((path) => path.parent));
   const fallen = parents.filter((_, index) => !survived.has(index));
   return [
-    make("p", { class: "muted" }, alone ? say(STEPS.greedyNote) : say(STEPS.beamsNote, step.kept.length)),
+    make("p", { class: "muted" }, searchKind(scene) !== "beam" ? say(STEPS.greedyNote) : say(STEPS.beamsNote, step.kept.length)),
     make("ol", { class: "beams" }, heads, ...rows(step.kept)),
     step.finished.length > 0 && make("h3", {}, say(STEPS.finished)),
     step.finished.length > 0 && make("ol", { class: "beams finished" }, ...rows(step.finished)),
@@ -195,8 +260,18 @@ function makeRiver(scene, final, go) {
     }
   });
   const drawing = makeShape("svg", { width: x, height, viewBox: `0 0 ${x} ${height}`, role: "img", "aria-label": say(STEPS.river) }, band, edges, labels);
-  const scroller = make("div", { class: "river", tabindex: "0", role: "group", "aria-label": say(STEPS.river), dir: "ltr" }, drawing);
-  const mark = (t) => {
+  const scroller = fading(make("div", {
+    class: "river", tabindex: 0, role: "slider", "aria-label": say(STEPS.river), "aria-valuemin": 1, "aria-valuemax": columns.length, dir: "ltr",
+    onkeydown: (event) => {
+      const along = stepOf(event, "ltr")?.[1];
+      if (!along) return;
+      event.preventDefault();
+      go(Math.max(0, Math.min(columns.length - 1, stepsState.position + along)));
+    },
+  }, drawing));
+  const mark = (t, text) => {
+    scroller.setAttribute("aria-valuenow", Math.min(t, columns.length - 1) + 1);
+    scroller.setAttribute("aria-valuetext", text);
     const column = columns[Math.min(t, columns.length - 1)];
     band.setAttribute("x", column.x - 8);
     band.setAttribute("width", column.wide + 16);
@@ -205,10 +280,22 @@ function makeRiver(scene, final, go) {
   return { scroller, mark };
 }
 
-function stepsExplained(divided) {
-  return make("section", { class: "explained" }, make("h2", {}, say(STEPS.how)),
-    make("p", {}, say(STEPS.search)), make("p", {}, say(STEPS.penalty)),
-    make("p", { class: "equation" }, "score(Y) = log P(Y) ÷ ((5 + |Y|) / 6)", make("sup", {}, "α")), divided);
+// What the search was asked to do beyond its usual way.
+function searchSettings({ sample, temperature, top_k, top_p, no_repeat_ngram }) {
+  return [
+    sample && temperature !== 1 && say(STEPS.temperature, temperature, particle(temperature, "으로", "로")),
+    sample && top_k > 0 && say(STEPS.topK, top_k),
+    sample && top_p < 1 && say(STEPS.topP, top_p),
+    no_repeat_ngram > 0 && say(STEPS.repeat, no_repeat_ngram),
+  ].filter(Boolean);
+}
+
+function stepsExplained(scene, divided) {
+  const { search } = scene, kind = searchKind(scene), how = [say(STEPS.search[kind]), ...(search ? searchSettings(search) : [])];
+  const score = search ? [kind === "beam" && say(STEPS.shorter), say(STEPS.penalty[search.length_penalty], search.alpha)].filter(Boolean) : [];
+  return make("section", { class: "explained" }, make("h2", {}, say(STEPS.how[kind])), make("p", {}, how.join(" ")),
+    search && make("p", {}, score.join(" ")),
+    search && make("p", { class: "equations" }, setMath(SCORES[search.length_penalty])), divided);
 }
 
 function stepsControls(count, go) {
@@ -234,7 +321,9 @@ function stepsControls(count, go) {
   const set = (t, text) => {
     slider.value = t;
     label.textContent = say(STEPS.position, t + 1, count);
-    slider.setAttribute("aria-valuetext", `${label.textContent}: ${text}`);
+    const said = `${label.textContent}: ${text}`;
+    slider.setAttribute("aria-valuetext", said);
+    return said;
   };
   return { bar, set };
 }
@@ -249,19 +338,21 @@ function drawSteps(root, scene) {
     controls.bar, written.line, looked,
     make("div", { class: "columns" },
       make("section", {}, make("h2", {}, say(STEPS.alternatives)), make("p", { class: "muted" }, say(STEPS.alternativesNote)), alternatives),
-      searched && make("section", {}, make("h2", {}, say(STEPS.beams)), beams)),
+      searched && make("section", {}, make("h2", {}, say(searchKind(scene) === "beam" ? STEPS.beams : STEPS.only)), beams)),
     river && make("section", {}, make("h2", {}, say(STEPS.river)), make("p", { class: "muted" }, say(STEPS.riverNote)), river.scroller),
-    searched && stepsExplained(divided),
+    searched && stepsExplained(scene, divided),
   ].filter(Boolean));
 
   function update(wanted) {
     const t = stepsState.position = Math.max(0, Math.min(count - 1, wanted));
     const token = scene.target.tokens[t];
-    controls.set(t, token === undefined ? "" : readable(token));
+    const said = controls.set(t, token === undefined ? "" : readable(token));
     written.mark(t);
+    const words = token === undefined ? [] : lookedAt(scene, t);
     looked.replaceChildren(...(token === undefined ? [say(STEPS.beyond)] : [
       make("span", {}, say(STEPS.looked, readable(token))),
-      ...lookedAt(scene, t).map((word) => make("span", { class: "word" }, make("bdi", {}, word.text), make("small", {}, shareText(word.share)))),
+      ...words.map((word) => make("span", { class: "word" }, make("bdi", {}, word.text), make("small", {}, shareText(word.share)))),
+      ...(words.length ? [] : orNothing("")),
     ]));
     looked.hidden = token !== undefined && !scene.attention.cross;
     alternatives.replaceChildren(...alternativeRows(scene, t));
@@ -269,15 +360,16 @@ function drawSteps(root, scene) {
     if (!searched) return;
     beams.replaceChildren(...beamLists(scene, t, final));
     beams.parentElement.hidden = !scene.steps[t];
-    river.mark(t);
+    river.mark(t, said);
     const path = [...(scene.steps[t]?.finished ?? []), ...(scene.steps[t]?.kept ?? [])].find((each) => each.score !== 0);
-    divided.textContent = path ? say(STEPS.divided, t + 1, (path.total / path.score).toFixed(2)) : "";
+    const isDivided = scene.search && scene.search.length_penalty !== "none";
+    divided.textContent = path && isDivided ? say(STEPS.divided, t + 1, (path.total / path.score).toFixed(2)) : "";
   }
   update(stepsState.position);
 }
 
 view({
-  id: "steps", title: STEPS.title,
+  id: "steps", address: "decoding", title: STEPS.title,
   available: (scene) => scene !== null && Math.max(scene.alternatives.length, scene.steps.length) > 0,
   draw: drawSteps,
 });

@@ -35,8 +35,8 @@ const walkShape = (tensor) => `[${tensor.shape.join(" × ")}]`;
 
 // Vectors one below the other in the same colours: [{ name, tensor, rows }], `rows` naming those of a matrix.
 function drawWalkStrips(...strips) {
-  const most = largestOf(strips.map(({ tensor }) => tensor));
-  return make("div", { class: "strips" }, ...strips.map(({ name, tensor, rows, note, button }) => {
+  const most = largestOf(strips.map(({ tensor }) => tensor)), named = strips.some(({ rows }) => rows?.length <= 16);
+  return make("div", { class: named ? "strips aligned" : "strips" }, ...strips.map(({ name, tensor, rows, note, button }) => {
     const length = tensor.values.length, wraps = !rows && length > 256 && length % 256 === 0;
     const shown = wraps ? new Tensor([length / 256, 256], tensor.values) : tensor, columns = shown.shape.at(-1);
     const first = [...tensor.values.slice(0, 6)].map(signedNumber).join("  ") + (length > 6 ? " …" : "");
@@ -44,22 +44,21 @@ function drawWalkStrips(...strips) {
       label: `${name} ${walkShape(tensor)}`, most, rest: note ?? (rows ? "\u00a0" : first),
       describe: (row, column, value) => (rows ? `${rows[row]}, ${column + 1}: ` : `${row * columns + column + 1}: `) + signedNumber(value),
     });
-    const named = rows?.length <= 16;
-    strip.style.setProperty("--height", `${named ? rows.length : rows ? 16 : shown.shape.length > 1 ? shown.shape[0] * 0.75 : 1.125}rem`);
+    strip.style.setProperty("--height", `${rows ? Math.min(rows.length, 16) : shown.shape.length > 1 ? shown.shape[0] * 0.75 : 1.125}rem`);
     if (columns <= 128) strip.classList.add("short");
     return make("div", { class: "strip" },
       make("div", { class: "name" }, button ?? setMath(name), make("span", { class: "size" }, walkShape(tensor))),
-      named ? make("div", { class: "named" }, make("ol", { "aria-hidden": "true" }, ...rows.map((row) => make("li", {}, make("bdi", {}, row)))), strip) : strip);
+      named ? make("div", { class: "named" }, make("ol", { "aria-hidden": "true" }, ...(rows ?? []).map((row) => make("li", {}, make("bdi", {}, row)))), strip) : strip);
   }));
 }
 
 // One number per key, under its piece; −∞ where the mask hides it.
 function drawWalkKeys(path, tokens, values, hiddenFrom = Infinity) {
   const most = largestOf([new Tensor([values.length], values)]);
-  return make("ol", { class: "keys", tabindex: 0, "aria-label": say(WALK.key) }, ...[...values].map((value, index) => {
+  return make("ol", { class: "keys", "aria-label": say(WALK.key) }, ...[...values].map((value, index) => {
     const hidden = index >= hiddenFrom, share = Math.round(100 * shade(Math.abs(value) / most) * 0.55);
     const background = `color-mix(in oklab, var(${value < 0 ? "--below" : "--accent"}) ${share}%, var(--paper))`;
-    return make("li", { class: hidden && "hidden" }, make("bdi", {}, readable(tokens[index])),
+    return make("li", { class: hidden && "hidden" }, make("bdi", pieceLook(tokens[index]), readable(tokens[index])),
       make("span", { style: hidden ? {} : { background } }, hidden ? "−∞" : signedNumber(value)));
   }));
 }
@@ -68,7 +67,7 @@ function drawWalkKeys(path, tokens, values, hiddenFrom = Infinity) {
 function drawWalkStep(path, part, name, { values = [], shapes = [], body = [] } = {}) {
   const { title, section, equation, text } = WALK_STEPS[name], [step] = name.split("."), key = `${part}.${step}`;
   const lines = (typeof equation === "function" ? equation(...values) : equation).split(",  ");
-  return make("details", {
+  return roveMaps(make("details", {
     class: "step", data: { step, part }, open: !walkFolded.has(key),
     ontoggle: (event) => (event.target.open ? walkFolded.delete(key) : walkFolded.add(key)),
   },
@@ -78,7 +77,7 @@ function drawWalkStep(path, part, name, { values = [], shapes = [], body = [] } 
     make("p", { class: "explanation" }, say(text, ...values)),
     shapes.length > 0 && make("p", { class: "shapes" }, ...shapes.map(([symbol, ...sizes]) =>
       make("span", {}, setMath(symbol), ` [${sizes.join(" × ")}]`))),
-    ...body);
+    ...body));
 }
 
 function drawWalkStart(path) {
@@ -133,7 +132,7 @@ function drawWalkAttention(path, part, before) {
   const query = of("query").at(head, place), key = of("key").at(head), value = of("value").at(head);
   const scaled = of("scores").at(head, place).values, weights = tensorOf(scene.attention[kind].weights).at(path.layer);
   const row = weights.at(head, place).values, seen = kind === "decoder" ? place + 1 : keys.length, root = Math.sqrt(size);
-  const scores = scaled.map((score) => score * root), x = pre ? "x′" : "x", output = of("output").at(place);
+  const scores = scaled.map((score) => score * root), rooted = signedNumber(root).replace(".00", ""), x = pre ? "x′" : "x", output = of("output").at(place);
   const best = scaled.slice(0, seen).reduce((most, score, index) => (score > scaled[most] ? index : most), 0);
   const products = new Tensor([size], query.values.map((each, index) => each * key.at(best).values[index]));
   const attention = { tokens, keys, scores, scaled, row, seen, value, answers: of("head_outputs"), weights };
@@ -148,7 +147,9 @@ function drawWalkAttention(path, part, before) {
       body: [drawWalkKeys(path, tokens, scores),
         drawWalkStrips({ name: "q_{m} k_{m}", tensor: products, note: say(WALK.largest, keys[best], signedNumber(scores[best])) })],
     }),
-    drawWalkStep(path, part, "scale", { values: [size, signedNumber(root).replace(".00", "")], shapes: [["s", keys.length]], body: [drawWalkKeys(path, tokens, scaled)] }),
+    drawWalkStep(path, part, "scale", {
+      values: [size, rooted, particle(rooted, "으로", "로")], shapes: [["s", keys.length]], body: [drawWalkKeys(path, tokens, scaled)],
+    }),
     drawWalkStep(path, part, kind === "decoder" ? "mask.decoder" : "mask.encoder", {
       values: [keys.length - seen, keys.length], shapes: [["s", keys.length]], body: [drawWalkKeys(path, tokens, scaled, seen)],
     }),
@@ -160,7 +161,7 @@ function drawWalkAttention(path, part, before) {
   ];
 }
 
-const walkPercent = (share) => `${(100 * share).toFixed(share >= 0.1 || share === 0 ? 0 : share >= 0.001 ? 1 : 2)} %`;
+const walkPercent = (share) => percent((100 * share).toFixed(share >= 0.1 || share === 0 ? 0 : share >= 0.001 ? 1 : 2));
 const drawWalkBar = (share) => make("td", { class: "share" },
   make("span", { class: "bar", style: { width: `${(100 * share).toFixed(2)}%` } }), make("span", {}, walkPercent(share)));
 const drawWalkTable = (heads, rows) => make("div", { class: "scroller", tabindex: 0, role: "group" }, make("table", {},
@@ -272,7 +273,7 @@ function drawWalkEnd(path) {
 }
 
 const drawWalkNext = (token, logit, probability, written) => make("tr", { "aria-current": written && "true" },
-  make("th", { scope: "row" }, make("bdi", {}, readable(token)), written && make("small", {}, say(WALK.written))),
+  make("th", { scope: "row" }, make("bdi", pieceLook(token), readable(token)), written && make("small", {}, say(WALK.written))),
   make("td", {}, logit), drawWalkBar(probability));
 
 // The parts of the walk in order, each with the vector that enters it.
@@ -305,7 +306,7 @@ function drawWalkPieces(path, side) {
         go(Math.max(0, Math.min(tokens.length - 1, Number(event.target.dataset.piece) + step)));
       },
     }, ...tokens.map((token, place) => make("button", {
-      type: "button", id: `walk-${name}-${place}`, data: { piece: place, side }, class: isSpecial(token) && "special",
+      type: "button", id: `walk-${name}-${place}`, data: { piece: place, side }, ...pieceLook(token),
       "aria-pressed": String(here && place === path.place), tabindex: place === (here ? path.place : 0) ? 0 : -1, onclick: () => go(place),
     }, readable(token)))));
 }
@@ -338,9 +339,9 @@ function watchWalk(root) {
   for (const section of root.querySelectorAll("section")) walkWatch.observe(section);
 }
 
-// A page from a server may hold no walk yet: ask for it once.
+// A page from a server may hold no walk yet: ask for it once, but not while another scene is on its way.
 function askForWalk(scene) {
-  if (!page.live?.loadWalk || walkAsked.has(scene)) return;
+  if (!page.live || page.live.running || walkAsked.has(scene)) return;
   walkAsked.set(scene, true);
   page.live.loadWalk().catch(() => {}).finally(() => {
     walkAsked.set(scene, false);
@@ -355,7 +356,7 @@ view({
   draw(root, scene) {
     if (!scene.walk) {
       askForWalk(scene);
-      root.append(make("p", { class: "muted", role: "status" }, say(walkAsked.get(scene) ? WALK.loading : page.live ? WALK.unsent : WALK.absent)));
+      root.append(make("p", { class: "muted", role: "status" }, say(walkAsked.get(scene) || page.live?.running ? WALK.loading : page.live ? WALK.unsent : WALK.absent)));
       return;
     }
     const path = walkPath(scene);

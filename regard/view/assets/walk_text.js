@@ -4,16 +4,16 @@ const WALK = {
   title: { en: "Walk", ko: "따라가기" },
   introduction: {
     en: "One piece on its way through the whole model, with the model's own numbers. Choose a piece: those of the source pass the encoder, those of the translation are written by the decoder. Section signs point to Vaswani et al. (2017), “Attention Is All You Need”. Colours run from orange (below zero) to blue (above); point at them to read the numbers.",
-    ko: "조각 하나가 모델 전체를 지나는 길을 이 모델의 실제 수로 따라갑니다. 조각을 고르십시오. 원문의 조각은 인코더를 지나고, 번역문의 조각은 디코더가 씁니다. § 기호는 Vaswani 등(2017)의 논문 “Attention Is All You Need”의 절을 가리킵니다. 색은 주황(음수)에서 파랑(양수)까지이며, 가리키면 수를 읽을 수 있습니다.",
+    ko: "조각 하나가 모델 전체를 지나는 길을 이 모델의 실제 수로 따라갑니다. 조각을 고르세요. 원문의 조각은 인코더를 지나고, 번역문의 조각은 디코더가 씁니다. § 기호는 Vaswani 등(2017)의 논문 “Attention Is All You Need”의 절을 가리킵니다. 색은 주황(음수)에서 파랑(양수)까지이며, 가리키면 수를 읽을 수 있습니다.",
   },
   loading: { en: "Loading the numbers of the walk …", ko: "계산 과정의 수를 불러오는 중입니다 …" },
   absent: {
-    en: "The numbers of every step are not in this page: this sentence has too many of them for one file, or the model keeps none. “regard serve” shows the walk live; a shorter sentence brings it back into the file.",
-    ko: "이 페이지에는 단계별 수가 들어 있지 않습니다. 파일 하나에 담기에는 문장이 너무 길거나, 모델이 수를 남기지 않기 때문입니다. “regard serve”를 쓰면 실시간으로 볼 수 있고, 더 짧은 문장이라면 파일에도 담깁니다.",
+    en: "This page does not carry the walk of this part: together its numbers would be too many. Look at a shorter text, or at this part alone.",
+    ko: "이 페이지에는 이 부분의 계산 과정이 들어 있지 않습니다. 모두 담기에는 수가 너무 많기 때문입니다. 더 짧은 글을 보거나 이 부분만 따로 보세요.",
   },
   unsent: {
-    en: "The server sent no numbers for the steps: the sentence is too long, or the request failed. A shorter sentence shows the walk.",
-    ko: "서버가 단계별 수를 보내지 않았습니다. 문장이 너무 길거나 요청이 실패했기 때문입니다. 더 짧은 문장에서는 계산 과정을 볼 수 있습니다.",
+    en: "The server sent no numbers for the steps: they would be too many, or the request failed. A shorter text shows the walk.",
+    ko: "서버가 단계별 수를 보내지 않았습니다. 수가 너무 많거나 요청이 실패했기 때문입니다. 더 짧은 글이라면 계산 과정을 볼 수 있습니다.",
   },
   source: { en: "Read by the encoder", ko: "인코더가 읽은 조각" },
   target: { en: "Written by the decoder", ko: "디코더가 쓴 조각" },
@@ -50,10 +50,20 @@ const WALK = {
   },
 };
 
+// The Korean particle for a word or number: particle("8", "으로", "로") is "로". After a final consonant comes the first
+// form, but "로" even after ㄹ, in which 1, 7 and 8 end, too.
+function particle(word, closed, open) {
+  const last = String(word).at(-1), final = last >= "가" && last <= "힣" ? (last.charCodeAt(0) - 0xac00) % 28 : 0;
+  const ends = final > 0 || "013678".includes(last), flows = final === 8 || "178".includes(last);
+  return ends && !(open === "로" && flows) ? closed : open;
+}
+
+const percent = (number) => (page.language === "ko" ? `${number}%` : `${number} %`);
+
 const WALK_PARTS = {
   start: { en: "Embedding", ko: "임베딩" },
   self: { en: "Self-attention", ko: "셀프 어텐션" },
-  cross: { en: "Cross-attention", ko: "크로스 어텐션" },
+  cross: { en: "Cross-attention", ko: "교차 어텐션" },
   feed: { en: "Feed-forward", ko: "피드포워드" },
   memory: { en: "Memory", ko: "메모리" },
   end: { en: "Next piece", ko: "다음 조각" },
@@ -145,7 +155,7 @@ const WALK_STEPS = {
     title: { en: "Divide by √dₖ", ko: "√dₖ로 나누기" }, section: "3.2.1", equation: (size, root) => `s_{j} ← s_{j} / √{d_{k}} = s_{j} / ${root}`,
     text: {
       en: "A sum of {0} products spreads the wider the more there are of them, and where scores lie far apart the softmax has hardly any gradient left. Division by √{0} = {1} undoes that growth.",
-      ko: "곱을 {0}개 더하면 그 수가 많을수록 점수가 넓게 퍼지고, 점수가 멀리 떨어지면 소프트맥스의 기울기가 거의 사라집니다. √{0} = {1}(으)로 나누면 이렇게 커지는 것을 되돌릴 수 있습니다.",
+      ko: "곱을 {0}개 더하면 그 수가 많을수록 점수가 넓게 퍼지고, 점수가 멀리 떨어지면 소프트맥스의 기울기가 거의 사라집니다. √{0} = {1}{2} 나누면 이렇게 커지는 것을 되돌릴 수 있습니다.",
     },
   },
   "mask.decoder": {
@@ -208,7 +218,7 @@ const WALK_STEPS = {
     title: { en: "Feed-forward: widen", ko: "피드포워드: 넓히기" }, section: "3.3", equation: (units, active, share, x) => `h = max(0, ${x} W_{1} + b_{1})`,
     text: {
       en: "Attention moved information between positions; now each position works on its own. Of {0} hidden units the ReLU lets only the positive ones pass: here {1}, or {2} %.",
-      ko: "어텐션이 위치 사이에서 정보를 옮겼다면, 이제는 각 위치가 따로 계산합니다. ReLU는 {0}개의 은닉 유닛 중 양수인 것만 통과시키며, 여기서는 {1}개({2} %)가 켜져 있습니다.",
+      ko: "어텐션이 위치 사이에서 정보를 옮겼다면, 이제는 각 위치가 따로 계산합니다. ReLU는 {0}개의 은닉 유닛 중 양수인 것만 통과시키며, 여기서는 {1}개({2}%)가 켜져 있습니다.",
     },
   },
   narrow: {
@@ -250,7 +260,7 @@ const WALK_STEPS = {
     title: { en: "The next piece", ko: "다음 조각" }, section: "3.4", equation: "P(w) = exp(ℓ_{w}) / Σ_{v} exp(ℓ_{v})",
     text: {
       en: "A softmax over all {0} logits gives probabilities. These are the ten most probable pieces; the marked one was written. The other {1} share {2} %.",
-      ko: "{0}개 로짓 전체에 소프트맥스를 적용하면 확률이 됩니다. 가장 확률이 높은 열 조각을 보였으며, 표시된 것이 실제로 쓰인 조각입니다. 나머지 {1}개의 확률은 모두 합해 {2} %입니다.",
+      ko: "{0}개 로짓 전체에 소프트맥스를 적용하면 확률이 됩니다. 확률이 가장 높은 조각 열 개를 보였으며, 표시된 것이 실제로 쓰인 조각입니다. 나머지 {1}개의 확률은 모두 합해 {2}%입니다.",
     },
   },
 };
