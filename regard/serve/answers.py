@@ -33,7 +33,7 @@ def about(translators: Mapping[str, Translator], most_characters: int, most_beam
         ],
         "most_characters": most_characters,
         "most_beam": most_beam,
-        "examples": EXAMPLES.get(first.recipe.data.source_language, []),
+        "examples": EXAMPLES.get(first.source_language, []),
     }
 
 

@@ -183,7 +183,7 @@ def _add_work(app: FastAPI, desk: Desk) -> None:
 
 
 def _add_pages(app: FastAPI, desk: Desk, movie: Mapping[str, Any] | None) -> None:
-    live = _page(render([], movie, answers.about(desk.translators, desk.limits.attention_characters)))
+    live = _page(render([], movie, answers.about(desk.translators, desk.limits.attention_characters, desk.limits.beam)))
     docs = _page((files("regard.serve") / "docs.html").read_text(encoding="utf-8"))
 
     @app.get("/", include_in_schema=False)

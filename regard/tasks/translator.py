@@ -145,6 +145,11 @@ class Translator:
             finish_reason=hypothesis.finish_reason,
         )
 
+    @property
+    def source_language(self) -> str:
+        """As a code, such as `de`, however the recipe names it."""
+        return language_code(self.recipe.data.source_language).partition(" ")[0]
+
     def _text(self, ids: Sequence[int]) -> str:
         return " ".join(self.tokenizer.decode(ids).splitlines())  # bytes can spell a line end
 

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 import regard
 from regard.serve.limits import Limits
+from regard.view.arrays import pack_shares
 from regard.view.attention import Attention
 from tests.browser.conftest import SENTENCE, Open
 from tests.browser.reading import NARROW, fits, go_to, number, tabs_of, texts, until
@@ -298,3 +299,16 @@ def test_a_live_page_fits_a_phone_and_speaks_korean(open_page: Open, server: str
     page.locator("[data-language=en]").click()
     expect(page.locator("#live-text")).to_have_value(SENTENCE)
     expect(page.locator(".live button[type=submit]")).to_have_text("Translate")
+
+
+def test_a_movie_waits_for_nobody_and_leaves_the_first_look_to_the_answer(
+    open_page: Open, demo: regard.Translator
+) -> None:
+    side = {"text": "a", "tokens": ["▁a"], "words": [{"first": 0, "end": 1, "text": "a"}]}
+    frames = [{"update": 0, "metrics": {}, "probes": [{"cross": pack_shares(np.ones((1, 1, 1, 1))), "text": "a"}]}]
+    movie = {"probes": [{"source": side, "target": side}], "frames": frames}
+    with running({"demo": demo}, movie=movie) as server:
+        page = open_page(server.url)
+        expect(page.locator("#tab-movie")).to_have_attribute("aria-selected", "true")
+        translate(page, SHORT)
+        expect(page.locator("#tab-look")).to_have_attribute("aria-selected", "true")

@@ -233,3 +233,19 @@ def test_bytes_are_readable_and_explained(open_page: Open, tmp_path: Path) -> No
     expect(page.locator(".token.byte").first).to_have_attribute("title", re.compile("one byte of a character"))
     page.locator("[data-language=ko]").click()
     expect(page.locator(".token.byte").first).to_have_attribute("title", re.compile("바이트 하나"))
+
+
+def test_a_source_word_can_be_pinned_by_touch(open_page: Open, demo_page: Path) -> None:
+    page = open_page(demo_page, has_touch=True)
+    page.locator("#token-key-2").tap()
+    expect(page.locator("#readout")).to_contain_text("is looked at by")
+    page.locator("#token-key-2").tap()
+    page.locator("#token-query-1").tap()
+    expect(page.locator("#token-query-1")).to_have_attribute("aria-pressed", "true")
+
+
+def test_the_keyboard_keeps_its_place_when_the_language_changes(open_page: Open, demo_page: Path) -> None:
+    page = open_page(demo_page)
+    page.locator("#language-ko").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#language-ko")).to_be_focused()

@@ -93,9 +93,12 @@ class Running:
 
 @contextmanager
 def running(
-    translators: Mapping[str, Translator], limits: Limits = DEFAULTS, hosts: Collection[str] | None = None
+    translators: Mapping[str, Translator],
+    limits: Limits = DEFAULTS,
+    hosts: Collection[str] | None = None,
+    movie: Mapping[str, Any] | None = None,
 ) -> Iterator[Running]:
-    made = Running(create_app(translators, limits, hosts), limits)
+    made = Running(create_app(translators, limits, hosts, movie=movie), limits)
     made.thread.start()
     until(lambda: made.server.started)
     try:

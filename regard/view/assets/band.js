@@ -71,21 +71,24 @@ class Band {
     return Object.fromEntries(Object.entries(faces).filter(([each, place]) => this.units[each][place]));
   }
 
+  // A query stays pinned in every view; what only is looked at, such as the source in cross-attention, in this one.
   pin(token) {
-    const { query } = this.facesOf(token);
-    if (query === undefined) return;
-    const { first } = this.units.query[query];
-    page.choice.query = this.pinned()?.index === query ? null : first;
+    const { query } = this.facesOf(token), pinned = this.pinned();
+    const side = query === undefined ? "key" : "query", index = query ?? token.index;
+    const again = pinned?.side === side && pinned.index === index;
+    this.kept = again || side === "query" ? null : { side, index };
+    page.choice.query = again || side === "key" ? null : this.units.query[query].first;
     this.show();
   }
 
   release() {
-    page.choice.query = null;
+    page.choice.query = this.kept = null;
     Object.assign(this, { hovered: null, focused: null });
     this.show();
   }
 
   pinned() {
+    if (this.kept) return this.kept;
     const piece = page.choice.query;
     const index = this.units.query.findIndex(({ first, end }) => piece !== null && first <= piece && piece < end);
     return index < 0 ? null : { side: "query", index };
@@ -142,7 +145,7 @@ class Band {
       token.classList.toggle("deep", depth > DEEP);
     });
     this.tokens.query.forEach((token, q) => this.mark(
-      token, key === undefined ? 0 : shade(values[q * columns + key]), q === query, q === pinned?.index));
+      token, key === undefined ? 0 : shade(values[q * columns + key]), q === query, pinned?.side === "query" && q === pinned.index));
     if (this.ends) this.drawActive(query, key);
     this.tell(query, key);
   }

@@ -64,7 +64,7 @@ function fillColumn(column, answer, first) {
     make("h3", {}, say(COMPARE.pieces)), comparedPieces(answer.pieces),
     make("h3", {}, say(COMPARE.map)),
     ...(answer.scenes.length ? answer.scenes.map(comparedMap) : [make("p", { class: "muted" }, say(COMPARE.none))]),
-    make("dl", { class: "facts" }, ...Object.entries(answer.facts).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))))));
+    make("dl", { class: "facts" }, ...Object.entries(answer.facts).map(([name, value]) => make("div", {}, make("dt", {}, factName(name)), make("dd", {}, value))))));
 }
 
 function drawCompare(root) {

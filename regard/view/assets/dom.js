@@ -73,7 +73,8 @@ const page = {
   movie: null,
   live: null,      // set by live.js when a server answers behind the page
   language: "en",  // or "ko"
-  view: "look",
+  wanted: "look",  // the view that the reader asked for …
+  view: "look",    // … and the one that is shown, because the other may have nothing to show yet
   choice: { kind: "cross", layer: 0, head: "mean", words: false, query: null },
 };
 

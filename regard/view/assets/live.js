@@ -238,7 +238,6 @@ class Live {
       if (!isChanged) this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: wholeText(scenes) };
       const trained = await this.unchanged(asked, signal);
       return () => {
-        if (page.scene === null && location.hash) page.view = addressedView();  // a link to a view that had to wait
         this.asked = asked;
         this.stale = false;
         this.shown = isChanged ? { trained, now: wholeText(scenes) } : null;

@@ -26,20 +26,21 @@ const LOOK = {
     source: { en: "Source", ko: "원문" }, target: { en: "Output", ko: "출력" },
     read: { en: "Written before", ko: "앞서 쓴 것" },
   },
-  key: { en: "{0} · looked at", ko: "{0} · 키" },
-  query: { en: "{0} · looking", ko: "{0} · 쿼리" },
+  key: { en: "{0} · looked at", ko: "{0} · 보이는 쪽" },
+  query: { en: "{0} · looking", ko: "{0} · 보는 쪽" },
   kind: { en: "Kind of attention", ko: "어텐션의 종류" },
   layer: { en: "Layer", ko: "층" },
+  nthLayer: { en: "Layer {0}", ko: "{0}층" },
   head: { en: "Head", ko: "헤드" },
   mean: { en: "mean", ko: "평균" },
-  max: { en: "max", ko: "최대" },
+  max: { en: "max", ko: "최댓값" },
   words: { en: "Whole words", ko: "단어로 묶기" },
   hint: {
     en: "Point at a word to see where it looks and who looks at it. Arrow keys walk, Enter pins, Escape releases.",
     ko: "단어를 가리키면 그 단어가 보는 곳과 그 단어를 보는 곳이 나타납니다. 화살표 키로 옮기고 Enter로 고정하며 Escape로 풉니다.",
   },
   looks: { en: "looks at", ko: "보는 곳:" },
-  seen: { en: "is looked at by", ko: "이 단어를 보는 곳:" },
+  seen: { en: "is looked at by", ko: "이것을 보는 곳:" },
   nobody: { en: "nobody", ko: "없음" },
   entropy: { en: "entropy {0} bits", ko: "엔트로피 {0}비트" },
   coverage: { en: "coverage {0}", ko: "받은 합 {0}" },
@@ -135,7 +136,7 @@ function overview(scene) {
   const [count, heads] = layers.shape;
   if (count * heads === 1 && !page.live) return null;  // it would show what is already there
   const columns = [...Array(heads).keys(), ...(heads > 1 ? ["mean", "max"] : [])];
-  const title = (layer, head) => `${say(LOOK.layer)} ${layer + 1}, ${headName(head)}`;
+  const title = (layer, head) => `${say(LOOK.nthLayer, layer + 1)}, ${headName(head)}`;
   const cell = (layer, head) => {
     const name = typeof head === "number" && page.live ? names[layer] : undefined;
     const silent = silentHeads(scene, choice.kind, layer), off = name ? page.live.isOff(name, head) : silent.includes(head);
@@ -153,7 +154,7 @@ function overview(scene) {
     fading(make("div", { class: mirrored ? "small mirrored" : "small", style: { "--heads": columns.length } },
       make("span"), ...columns.map((head) => make("span", {}, headName(head))),
       ...Array.from({ length: count }, (_, layer) => [
-        make("span", { class: "layer" }, `${say(LOOK.layer)} ${layer + 1}`), ...columns.map((head) => cell(layer, head)),
+        make("span", { class: "layer" }, say(LOOK.nthLayer, layer + 1)), ...columns.map((head) => cell(layer, head)),
       ]).flat())));
 }
 
@@ -189,7 +190,7 @@ function drawLook(root, scene) {
   const marked = { query: marksOf(scene, queries), key: marksOf(scene, keys) };
   const shares = head !== "max";
   const band = new Band({ kind, map, units, titles, marked, shares });
-  const title = `${say(LOOK.layer)} ${layer + 1}, ${headName(head)}${silenceOf(silent, head)}`;
+  const title = `${say(LOOK.nthLayer, layer + 1)}, ${headName(head)}${silenceOf(silent, head)}`;
   const heat = heatMap({
     queries: units.query.map((unit) => unit.text), keys: units.key.map((unit) => unit.text), map, edges: shares,
     label: `${say(LOOK.kinds[kind])}, ${title}`, queryTitle: nameOf(queries), keyTitle: nameOf(keys),

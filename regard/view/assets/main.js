@@ -6,6 +6,10 @@ const FRAME = {
     ko: "어텐션은 정보가 흐를 수 있는 곳을 보여 줄 뿐, 모델이 왜 그렇게 썼는지를 그 자체로 설명하지는 않습니다.",
   },
   part: { en: "Part {0} of {1}", ko: "{1}개 중 {0}번째 부분" },
+  alone: {
+    en: "This is one part of a text of {0} parts; the others are not on this page.",
+    ko: "{0}개 부분으로 나뉜 글의 한 부분이며, 다른 부분은 이 페이지에 없습니다.",
+  },
   parts: { en: "Part of the text", ko: "글의 부분" },
   views: { en: "Views", ko: "보기" },
 };
@@ -23,7 +27,8 @@ function drawTexts() {
   if (!scene) return [];
   return [
     make("div", { class: several ? "texts whole" : "texts" }, !page.live && source(wholeText(scenes, "source"), "source"),
-      translation(wholeText(scenes), "translation")),
+      translation(wholeText(scenes), "translation"),
+      scene.parts > scenes.length && make("p", { class: "muted" }, say(FRAME.alone, scene.parts))),
     several && make("div", { class: "texts part" }, make("select", {
       class: "parts", id: "parts", "aria-label": say(FRAME.parts),
       onchange: (event) => { page.scene = scenes[event.target.selectedIndex]; choose({ query: null }); },
@@ -37,7 +42,7 @@ function drawHeader() {
   const { scene } = page;
   const languages = make("div", { class: "languages", role: "group", "aria-label": "Language · 언어" },
     ...["en", "ko"].map((language) => make("button", {
-      type: "button", lang: language, "aria-pressed": String(page.language === language), data: { language },
+      type: "button", id: `language-${language}`, lang: language, "aria-pressed": String(page.language === language), data: { language },
       onclick: () => { page.language = language; draw(); },
     }, { en: "English", ko: "한국어" }[language])));
   const title = make("div", { class: "title" }, make("h1", {}, scene?.title ?? "regard"), languages);
@@ -76,7 +81,7 @@ function draw() {
   document.title = page.scene ? `${page.scene.source.text} · regard` : "regard";
   element("caution").textContent = say(FRAME.caution);
   const shown = views.filter((each) => each.available(page.scene));
-  if (!shown.some((each) => each.id === page.view)) page.view = shown[0]?.id;
+  page.view = shown.some((each) => each.id === page.wanted) ? page.wanted : shown[0]?.id;
   const focused = document.activeElement?.id;
   drawHeader();
   drawTabs(shown);
@@ -101,12 +106,12 @@ function show(scenes) {
   draw();
 }
 
-addEventListener("hashchange", () => { page.view = addressedView(); draw(); });
+addEventListener("hashchange", () => { page.wanted = addressedView(); draw(); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);  // canvases hold their colours
 
 const data = JSON.parse(element("data").textContent);
 page.language = /^ko\b/.test(navigator.language) ? "ko" : "en";
-if (location.hash) page.view = addressedView();
+if (location.hash) page.wanted = addressedView();
 page.movie = data.movie;
 if (data.live) startLive(data.live);
 show(data.scenes);
