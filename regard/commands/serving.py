@@ -16,9 +16,14 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0: any free one.")] = 8080,
     threads: Annotated[int | None, typer.Option(min=1, help="Of the computation. [cores, less one]")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    limit: Annotated[
+        list[str],
+        typer.Option(metavar="NAME=NUMBER", help="Another limit, such as characters=5000; see docs/serve.md."),
+    ] = [],  # noqa: B006
     verbose: Annotated[bool, typer.Option("--verbose", help="Log every request, not only those refused.")] = False,
 ) -> None:
     """Translate and look inside live in the browser, and answer programs by a JSON API."""
+    from regard.serve.limits import read_limits
     from regard.serve.run import serve
 
-    serve(models, host, port, device=device, threads=threads, verbose=verbose)
+    serve(models, host, port, read_limits(limit), device=device, threads=threads, verbose=verbose)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
-from regard.errors import UsageError
+from regard.errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,22 @@ class Limits:
 
 
 DEFAULTS = Limits()
+
+
+def read_limits(given: Sequence[str]) -> Limits:
+    """The usual limits, and over them those given as NAME=NUMBER."""
+    kinds = {each.name: type(getattr(DEFAULTS, each.name)) for each in fields(Limits)}
+    values: dict[str, Any] = {}
+    for each in given:
+        name, _, number = each.partition("=")
+        if name not in kinds:
+            raise UsageError(f"no limit is called {name!r}.{did_you_mean(name, kinds)} There are {', '.join(kinds)}")
+        try:
+            values[name] = kinds[name](number.replace("_", "").replace(",", ""))
+        except ValueError:
+            kind = "a whole number" if kinds[name] is int else "a number"
+            raise UsageError(f"the limit {name} must be {kind}, not {number!r}") from None
+    return replace(DEFAULTS, **values)
 
 
 @dataclass(eq=False)  # an exception must stay hashable

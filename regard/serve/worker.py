@@ -30,6 +30,8 @@ class Job:
     characters: int
     run: Callable[[list[Any]], list[Any]]
     """All items of a batch → their answers. No answer may depend on the company."""
+    turn: int = 0
+    """When it is due, in characters: the later texts of a long request wait for what others ask meanwhile."""
     future: Future[Any] = field(default_factory=Future)
 
 
@@ -43,6 +45,7 @@ class Worker:
         self._queue: deque[Job] = deque()
         self._changed = threading.Condition()
         self._closing = False
+        self._turn = 0  # whose it is
         self._pace = 0.0  # seconds per text, as of late
         self._thread = threading.Thread(target=self._work, name="regard-inference", daemon=True)
 
@@ -79,7 +82,11 @@ class Worker:
                     f"with the {len(jobs)} of this request they would be more. Try again in {self.patience} s.",
                     {"Retry-After": str(self.patience)},
                 )
-            self._queue.extend(jobs)
+            turn = self._turn
+            for job in jobs:
+                job.turn = turn
+                turn += job.characters
+            self._queue = deque(sorted([*self._queue, *jobs], key=lambda job: job.turn))  # of equals the older first
             self._changed.notify()
 
     def drop(self, jobs: Sequence[Job]) -> None:
@@ -101,7 +108,7 @@ class Worker:
             self._pace = 0.8 * self._pace + 0.2 * (time.perf_counter() - began) / len(batch)
 
     def _take(self) -> list[Job]:
-        """The oldest job and those that can go with it, as soon as there is one; nothing once all is done."""
+        """The job whose turn it is and those that can go with it, once there is one; nothing once all is done."""
         with self._changed:
             batch: list[Job] = []
             while not batch:
@@ -123,6 +130,7 @@ class Worker:
                 batch.append(job)
                 room -= job.characters
         self._queue = others
+        self._turn = batch[0].turn if batch else self._turn
         return batch
 
     def _answer(self, batch: list[Job]) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
 from regard.errors import UsageError
-from regard.serve.limits import Limits, Refusal
+from regard.serve.limits import DEFAULTS, Limits, Refusal
 from regard.serve.worker import Job, Worker
 from regard.tasks.translator import Translator
 from tests.serve.conftest import PATIENCE, SENTENCES, Running, Watched, running, until
@@ -166,3 +167,18 @@ def test_limits_must_make_sense() -> None:
         Limits(body_seconds=0)
     with pytest.raises(Refusal):
         Worker(Limits(texts=1, waiting=1)).put(numbers("a", 1, 1))
+
+
+def test_a_long_request_does_not_keep_others_waiting(watched: Watched) -> None:
+    """Texts of another kind, so that they cannot share a batch, come between those of the long request."""
+    with ThreadPoolExecutor(4) as pool, running({"tiny": watched}, replace(DEFAULTS, batch_characters=1)) as server:
+        begun = hold(server, watched, pool)
+        long = pool.submit(server.post, "/translate", text=SENTENCES)
+        until(lambda: server.desk.worker.waiting == len(SENTENCES))
+        short = pool.submit(server.post, "/translate", text="short", beam=1)
+        until(lambda: server.desk.worker.waiting == len(SENTENCES) + 1)
+        watched.free.set()
+        assert {each.result(PATIENCE).status_code for each in (begun, long, short)} == {200}
+    place = watched.calls.index(["short"])
+    assert place <= 2  # after what was begun, and at most one text that was there first
+    assert len(watched.calls) == len(SENTENCES) + 2

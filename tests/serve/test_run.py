@@ -11,12 +11,14 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 
 from regard.errors import CheckpointError, UsageError
+from regard.serve.limits import DEFAULTS, read_limits
 from regard.serve.run import load, serve
 from tests.serve.conftest import PATIENCE, SENTENCES, until
 
@@ -136,3 +138,16 @@ def test_models_have_short_names_of_their_own(tiny_file: Path, tmp_path: Path) -
     assert list(load([str(tiny_file), str(run), str(run / "model.safetensors"), str(run)])) == [
         "tiny", "deep", "deep-2", "deep-3",
     ]  # fmt: skip
+
+
+def test_limits_are_read_from_the_command_line() -> None:
+    assert read_limits([]) == DEFAULTS
+    assert read_limits(["characters=5_000", "answer_seconds=2.5"]) == replace(
+        DEFAULTS, characters=5_000, answer_seconds=2.5
+    )
+    for given, message in (
+        ("charakters=1", "Did you mean 'characters'"), ("texts=many", "must be a whole number, not 'many'"),
+        ("beam=0", "must be above 0"), ("beam", "must be a whole number, not ''"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=message):
+            read_limits([given])
