@@ -42,18 +42,17 @@ def align(
 
     import regard
     from regard.data.progress import progress
-    from regard.tasks.align import choose, stream
+    from regard.tasks.alignment.align import stream
+    from regard.tasks.alignment.choice import choose, looks_of
     from regard.tasks.translator import LOOK_AHEAD, in_blocks
 
     translator, opposite = regard.load(model), regard.load(reverse) if reverse else None
     blocks = in_blocks(given_pairs(source, target), LOOK_AHEAD)
     first = next(blocks, [])
-    settled = layer is not None and read is not None and opposite is None
-    choice = choose(
-        translator, first if settled else validation_or(first, translator, model, data),
-        layer=None if layer is None else layer - 1, head=None if head is None else head - 1, read=read,
-        reverse=opposite, show=True,
-    )  # fmt: skip
+    looks = looks_of(translator, None if layer is None else layer - 1, None if head is None else head - 1, read)
+    settled = len(looks) == 1 and opposite is None
+    sample = first if settled else validation_or(first, translator, model, data)
+    choice = choose(translator, looks, sample, opposite, show=True)
     errors.print("\n".join(f"regard: {line}" for line in choice.lines()), highlight=False, soft_wrap=True)
     empty = 0
     with progress(show=sys.stderr.isatty() and not sys.stdout.isatty()) as bar:
@@ -85,7 +84,7 @@ def validation_or(
     given: list[tuple[str, str]], translator: Translator, model: str, data: Path | None
 ) -> list[tuple[str, str]]:
     """The validation pairs of a model's recipe, or the given ones where those are not at hand."""
-    from regard.tasks.align import validation_pairs
+    from regard.tasks.alignment.choice import validation_pairs
 
     try:
         return validation_pairs(with_data_folder(translator.recipe, model, data).data)

@@ -58,6 +58,10 @@ class Tokenizer:
         text: str = self._processors[side].decode([int(each) for each in ids if each > UNKNOWN])
         return text.strip(" ")
 
+    def line(self, ids: Sequence[int], side: Side = "target") -> str:
+        """The text of ids on one line: bytes can spell a line end."""
+        return " ".join(self.decode(ids, side).splitlines())
+
     def pieces(self, ids: Sequence[int], side: Side) -> list[str]:
         """Each id as people read it; "▁" marks the start of a word."""
         names: list[str] = self._processors[side].id_to_piece([int(each) for each in ids])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from regard import config
 from regard.data.batching import pad
@@ -18,6 +19,18 @@ from regard.decoding.walk import Watch
 from regard.models.build import Model
 
 SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)
+
+
+def known_pairs(
+    model: Model, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> tuple[Tensor, Tensor]:
+    """What the model reads of pairs whose target is known: source ids [S, K], and target ids one place late [S, T]."""
+    arrays = (
+        pad([np.array(ids, dtype=np.int64) for ids in sources], end=True),
+        pad([np.array(ids, dtype=np.int64) for ids in targets], start=True),
+    )
+    source, read = (torch.from_numpy(array).to(model.output.weight.device) for array in arrays)
+    return source, read
 
 
 def length_limit(source_length: int, settings: config.Decoding, max_positions: int, prefix_length: int = 0) -> int:

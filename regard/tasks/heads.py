@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from regard.data.progress import progress
+from regard.data.sampling import evenly
 from regard.errors import UsageError
 from regard.evaluation.compare import compare
 from regard.tasks.testing import TestSet
@@ -18,19 +19,17 @@ def head_importance(
     translator: Translator, test_set: TestSet, *, sentences: int = SENTENCES, resamples: int = 1_000, seed: int = 1
 ) -> HeadImportance:
     """BLEU without each head, on sentences spread evenly over a test set, decoded greedily; with a progress bar."""
-    count = min(sentences, len(test_set.sources))
-    if count < 1:
+    pairs = evenly(list(zip(test_set.sources, test_set.references, strict=True)), sentences)
+    if not pairs:
         raise UsageError(f"the test set {test_set.name!r} has {len(test_set.sources)} sentences, of which {sentences} "
                          "were asked for; at least one is needed")  # fmt: skip
-    chosen = [number * len(test_set.sources) // count for number in range(count)]
-    sources = [test_set.sources[index] for index in chosen]
-    references = [test_set.references[index] for index in chosen]
+    sources, references = [source for source, _ in pairs], [reference for _, reference in pairs]
     names, heads = translator.model.attention_names(), translator.recipe.model.heads
     differences = {kind: np.zeros((len(modules), heads)) for kind, modules in names.items()}
     p_values = {kind: np.ones((len(modules), heads)) for kind, modules in names.items()}
     places = [(kind, layer, head) for kind, layers in differences.items() for layer, head in np.ndindex(layers.shape)]
     with progress() as bar:
-        task = bar.add_task("Switching heads off", total=count * (1 + len(places)))
+        task = bar.add_task("Switching heads off", total=len(pairs) * (1 + len(places)))
 
         def translated(off: dict[str, list[int]]) -> list[str]:
             texts = []
@@ -49,5 +48,5 @@ def head_importance(
             ).metrics[0]  # fmt: skip
             differences[kind][layer, head], p_values[kind][layer, head] = found.difference, found.p_value
     return HeadImportance(
-        translator.recipe.name, test_set.name, count, found.scores[0], found.signature, differences, p_values
+        translator.recipe.name, test_set.name, len(pairs), found.scores[0], found.signature, differences, p_values
     )

@@ -39,7 +39,7 @@ def search_steps(trace: Trace, tokenizer: Tokenizer) -> list[SearchStep]:
             (piece,) = tokenizer.pieces([candidate.token], "target")
             return SearchPath(
                 candidate.parent, piece, candidate.log_probability, candidate.total, candidate.score,
-                " ".join(tokenizer.decode(ids).splitlines()),
+                tokenizer.line(ids),
             )  # fmt: skip
 
         steps.append(SearchStep([shown(each) for each in step.kept], [shown(each) for each in step.finished]))

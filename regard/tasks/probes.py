@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 from regard import config
 from regard.attention.record import record
-from regard.data.batching import pad
+from regard.data.sampling import evenly
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.options import Search
 from regard.models.build import Model
-from regard.tasks.decode import decode
+from regard.tasks.decode import decode, known_pairs
 from regard.view.arrays import pack_shares
 from regard.view.attention import side_of
 
@@ -39,9 +38,9 @@ def choose_probes(
     pairs = list(zip(sources, references, strict=True))
     good = [pair for pair in pairs if len(pair[0]) in LENGTHS]
     pairs = good if len(good) >= count else pairs
-    count = min(count, len(pairs))
-    chosen = [pairs[index * len(pairs) // count] for index in range(count)]
-    return [Probe(source, tokenizer.encode(reference, "target"), reference) for source, reference in chosen]
+    return [
+        Probe(source, tokenizer.encode(reference, "target"), reference) for source, reference in evenly(pairs, count)
+    ]
 
 
 def look_at_probes(
@@ -61,14 +60,12 @@ def look_at_probes(
 def _frame(
     model: Model, modules: list[str], probe: Probe, tokenizer: Tokenizer, written: Sequence[int]
 ) -> dict[str, Any]:
-    device = model.output.weight.device
-    ids = (pad([np.array(probe.source)], end=True), pad([np.array(probe.target)], start=True))
     with record(model) as seen:
-        model(*(torch.from_numpy(each).to(device) for each in ids))
+        model(*known_pairs(model, [probe.source], [probe.target]))
     weights = torch.stack([seen[module]["weights"][0] for module in modules])  # [L, H, T, S]
     return {
         "source": side_of(tokenizer.decode(probe.source, "source"), tokenizer.pieces([*probe.source, END], "source")),
         "target": side_of(probe.reference, tokenizer.pieces([*probe.target, END], "target")),
         "cross": pack_shares(weights.cpu().numpy()),
-        "text": " ".join(tokenizer.decode(written).splitlines()),
+        "text": tokenizer.line(written),
     }

@@ -10,21 +10,19 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from regard import config
 from regard.attention.changes import change_of, changed
 from regard.attention.record import record
-from regard.data.batching import pad
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
 from regard.decoding.options import Hypothesis, Search, check_values
 from regard.decoding.trace import Trace
 from regard.errors import RegardError, UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.build import Model
-from regard.tasks.decode import decode
+from regard.tasks.decode import decode, known_pairs
 from regard.tasks.looking import alternatives, search_steps
 from regard.tasks.sentences import split_text
 from regard.tasks.translation import Options, PairScore, Translation, concatenate
@@ -138,7 +136,7 @@ class Translator:
 
     def _read(self, hypothesis: Hypothesis) -> Translation:
         return Translation(
-            text=self._text(hypothesis.tokens),
+            text=self.tokenizer.line(hypothesis.tokens),
             score=hypothesis.score,
             tokens=self.tokenizer.pieces(hypothesis.tokens, "target"),
             token_log_probabilities=list(hypothesis.token_log_probabilities),
@@ -149,9 +147,6 @@ class Translator:
     def source_language(self) -> str:
         """As a code, such as `de`, however the recipe names it."""
         return language_code(self.recipe.data.source_language).partition(" ")[0]
-
-    def _text(self, ids: Sequence[int]) -> str:
-        return " ".join(self.tokenizer.decode(ids).splitlines())  # bytes can spell a line end
 
     def facts(self) -> dict[str, str]:
         """What a person would like to know of the model, for pages and reports."""
@@ -196,15 +191,9 @@ class Translator:
     def _logits(self, source_ids: list[int], target_ids: list[int]) -> Tensor:
         """Logits [T, V] of every position of a known target; the last is the end's."""
         self._check_length(source_ids, "source")
-        source, read = (
-            torch.from_numpy(ids).to(self.model.output.weight.device)
-            for ids in (
-                pad([np.array(source_ids, dtype=np.int64)], end=True),
-                pad([np.array(target_ids, dtype=np.int64)], start=True),
-            )
-        )
         with torch.inference_mode():
-            logits: Tensor = self.model.project(self.model(source, read))[0]
+            states = self.model(*known_pairs(self.model, [source_ids], [target_ids]))
+            logits: Tensor = self.model.project(states)[0]
         return logits
 
     def _check_length(self, ids: list[int], what: str, remedy: str = "Give it in parts.") -> None:
@@ -270,7 +259,7 @@ class Translator:
         return Attention(
             title=self.recipe.name,
             text=text,
-            translation=self._text(written),
+            translation=self.tokenizer.line(written),
             source_tokens=self.tokenizer.pieces([*source_ids, END], "source"),
             target_tokens=self.tokenizer.pieces(written, "target"),
             weights={

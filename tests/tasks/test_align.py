@@ -11,24 +11,12 @@ import torch
 from regard import config
 from regard.attention.record import record
 from regard.errors import DataError, UsageError
-from regard.tasks import align as module
-from regard.tasks.align import (
-    Alignment,
-    Choice,
-    Link,
-    Look,
-    agreement,
-    align,
-    backward_links,
-    choose,
-    encode,
-    forward_links,
-    grow,
-    hidden_links,
-    stream,
-    validation_pairs,
-    word_weights,
-)
+from regard.tasks.alignment import align as aligning
+from regard.tasks.alignment import choice as choosing
+from regard.tasks.alignment.align import Alignment, Link, align, stream
+from regard.tasks.alignment.choice import Choice, choose, hidden_links, looks_of, validation_pairs
+from regard.tasks.alignment.links import agreement, backward_links, forward_links, grow
+from regard.tasks.alignment.words import Look, Pair, encode, log_probabilities, word_weights
 from regard.tasks.translator import Translator
 from tests.conftest import made_up_sentences
 from tests.tasks.toy import sentences, toy
@@ -52,7 +40,7 @@ def share_right(found: list[Alignment], pairs: list[tuple[str, str]], turned: bo
 @pytest.mark.parametrize(("turned", "layers", "heads"), [(False, 1, 1), (True, 2, 2)], ids=["copy", "reverse"])
 def test_known_alignments_are_found(turned: bool, layers: int, heads: int) -> None:
     translator, pairs = toy(turned, layers, heads), pairs_of(7, 60, turned)
-    choice = choose(translator, pairs)
+    choice = choose(translator, looks_of(translator), pairs)
     assert not choice.look.read  # one row later is the next word's look
     assert choice.agreement[choice.look] > 1.5 * choice.agreement[choice.look._replace(read=True)]
     assert share_right(list(stream(translator, pairs, choice)), pairs, turned) > 0.95
@@ -64,7 +52,7 @@ def test_a_model_of_the_opposite_direction_confirms() -> None:
     """Turning around is its own opposite."""
     translator, pairs = toy(True, 2, 2), pairs_of(8, 30, True)
     sources, targets = zip(*pairs, strict=True)
-    choice = choose(translator, pairs, reverse=translator)
+    choice = choose(translator, looks_of(translator), pairs, translator)
     assert choice.reverse is not None
     assert not choice.look.read
     assert not choice.reverse.read
@@ -146,7 +134,7 @@ def test_company_changes_nothing(tiny_translator: Translator, monkeypatch: pytes
     lines = list(zip(made_up_sentences(1, 12), made_up_sentences(2, 12), strict=True))
     mixed = [pair for each in zip(lines, [*ODD, ("", "")], strict=True) for pair in each]
     alone = [str(next(stream(tiny_translator, [pair], Choice(WRITTEN)))) for pair in mixed]
-    monkeypatch.setattr(module, "LOOK_AHEAD", 5)
+    monkeypatch.setattr(aligning, "LOOK_AHEAD", 5)
     assert [str(each) for each in stream(tiny_translator, mixed, Choice(WRITTEN))] == alone
     taken = 0
 
@@ -182,15 +170,15 @@ def test_growing_stays_between_intersection_and_union() -> None:
 
 def test_choices(tiny_translator: Translator) -> None:
     pairs = list(zip(made_up_sentences(1, 8), made_up_sentences(2, 8), strict=True))
-    assert choose(tiny_translator, [], layer=1, head=3, read=True) == Choice(Look(1, 3, True))
-    assert set(choose(tiny_translator, pairs, head=2).agreement) == {
+    assert choose(tiny_translator, looks_of(tiny_translator, 1, 3, True), []) == Choice(Look(1, 3, True))
+    assert set(choose(tiny_translator, looks_of(tiny_translator, head=2), pairs).agreement) == {
         Look(layer, 2, read) for layer in (0, 1) for read in (False, True)
     }
-    assert set(choose(tiny_translator, pairs, layer=1).agreement) == {Look(1), Look(1, None, True)}
+    assert set(choose(tiny_translator, looks_of(tiny_translator, 1), pairs).agreement) == {Look(1), Look(1, None, True)}
     with pytest.raises(UsageError, match="no layer 3; the model's cross-attention has layers 1 to 2"):
-        choose(tiny_translator, pairs, layer=2)
+        looks_of(tiny_translator, 2)
     with pytest.raises(UsageError, match=r"no head 0; .* heads 1 to 4"):
-        choose(tiny_translator, pairs, head=-1)
+        looks_of(tiny_translator, head=-1)
     with pytest.raises(UsageError, match="as many sources as targets"):
         align(tiny_translator, ["a"], [])
     assert align(tiny_translator, [], []) == []
@@ -202,7 +190,7 @@ def test_hiding_finds_what_was_planted(tiny_translator: Translator, monkeypatch:
     (pair,) = encode(tiny_translator.tokenizer, [("ba ko ta", "ne \u200b mi bokenu")])
     targets = [0, 2, 3]
 
-    def planted(_: Translator, given: list[module.Pair]) -> list[np.ndarray]:
+    def planted(_: Translator, given: list[Pair]) -> list[np.ndarray]:
         return [
             np.concatenate([
                 np.full(len(pair.target[target]), 0.0 if word in each.source else -1.0)
@@ -211,7 +199,7 @@ def test_hiding_finds_what_was_planted(tiny_translator: Translator, monkeypatch:
             for each in given
         ]  # fmt: skip
 
-    monkeypatch.setattr(module, "_log_probabilities", planted)
+    monkeypatch.setattr(choosing, "log_probabilities", planted)
     assert hidden_links(tiny_translator, [pair]) == [{(0, 0), (1, 2), (2, 3)}]
 
 
@@ -219,7 +207,7 @@ def test_log_probabilities_are_those_of_score(tiny_translator: Translator) -> No
     source, target = made_up_sentences(1, 1)[0], made_up_sentences(2, 1)[0]
     (pair,) = encode(tiny_translator.tokenizer, [(source, target)])
     with torch.inference_mode():
-        found = module._log_probabilities(tiny_translator, [pair, pair._replace(source=pair.source[:2]), pair])
+        found = log_probabilities(tiny_translator, [pair, pair._replace(source=pair.source[:2]), pair])
     expected = tiny_translator.score(source, target).token_log_probabilities[:-1]
     assert found[0].tolist() == pytest.approx(expected, abs=1e-4)
     assert found[2].tolist() == pytest.approx(expected, abs=1e-4)
