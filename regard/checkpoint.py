@@ -8,7 +8,6 @@ temporary file, to the disk, then renamed.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard import __version__, config, recipes
+from regard import __version__, config, files, recipes
 from regard.data.tokenizer import Tokenizer
 from regard.errors import CheckpointError, ConfigError, DataError, did_you_mean
 from regard.models.build import Model, build
@@ -147,27 +146,12 @@ def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Atomic: whoever reads `path`, also after a crash or on a full disk, finds the old file or the new one, whole."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    """As in files.py; what cannot be written is an error of this stage."""
     try:
-        temporary.touch()
-        permissions = temporary.stat().st_mode  # what this person's files have; safetensors would let nobody else read
-        yield temporary
-        temporary.chmod(permissions)
-        with temporary.open("r+b") as file:  # Windows syncs only what may be written
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        with files.replacing(path) as temporary:
+            yield temporary
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"cannot write {path}: {error}. What was there before is untouched.") from None
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Delete what a process that was killed while writing left behind."""
-    for leftover in folder.glob("*.[0-9]*.tmp"):
-        leftover.unlink()
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -179,18 +163,6 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise CheckpointError(f"no file {path}") from None
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"cannot read {path}: {error}. It is damaged or not a safetensors file.") from None
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename survive a power cut, where the system can."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # pragma: no cover
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def find_model(name: str | Path) -> Path:

@@ -15,11 +15,12 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "regard"
 
 # A stage may import errors, config, itself, and what its row names: a whole stage or a single module.
-EVERYONE = {"errors", "config", "recipes"}
+EVERYONE = {"errors", "config", "recipes", "files"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "config": set(),
     "recipes": set(),
+    "files": set(),
     "data": set(),
     "bundled": {"__init__", "checkpoint", "tasks.testing"},  # the scripts that made the files
     "attention": set(),

@@ -9,8 +9,6 @@ import gzip
 import hashlib
 import http.client
 import lzma
-import os
-import tempfile
 import urllib.request
 import zlib
 from collections.abc import Iterable, Iterator
@@ -22,6 +20,7 @@ from typing import IO
 from regard.config import ParallelText
 from regard.data.progress import progress
 from regard.errors import DataError, did_you_mean
+from regard.files import replacing
 
 BUNDLED = "bundled:"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -60,21 +59,16 @@ def _download(entry: str, target: Path) -> None:
         raise DataError(f'data.download for {target.name} must read "URL sha256", not {entry!r}')
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        with replacing(target) as temporary:
+            with temporary.open("wb") as file:
+                found = _fetch(url, file)
+            if found != checksum:
+                raise DataError(f"{url} has sha256 {found}, but the recipe expects {checksum}; nothing was kept")
     except OSError as error:
         raise DataError(
             f"cannot write {target}, to which {url} would be downloaded: {error.strerror}."
             " Choose a folder that can be written with --data DIR or REGARD_DATA=DIR"
         ) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            found = _fetch(url, file)
-        if found != checksum:
-            raise DataError(f"{url} has sha256 {found}, but the recipe expects {checksum}; nothing was kept")
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    finally:
-        Path(name).unlink(missing_ok=True)
 
 
 def _fetch(url: str, file: IO[bytes]) -> str:

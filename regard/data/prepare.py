@@ -29,6 +29,7 @@ from regard.data.ids import MANIFEST, PairIds, PairWriter, checksum, read_manife
 from regard.data.progress import progress
 from regard.data.tokenizer import Tokenizer, train_tokenizer
 from regard.errors import DataError
+from regard.files import replacing
 
 FORMAT = 1
 """Raised whenever the same settings and text would give other files."""
@@ -125,13 +126,8 @@ def _stamp(path: Path) -> dict[str, int]:
 
 
 def _write_json(path: Path, content: object) -> None:
-    """Write all of it or nothing."""
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
-        json.dump(content, file, indent=1, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def _build(

@@ -15,9 +15,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.checkpoint import average, read, remove_leftovers, replacing, unique_weights, write
+from regard.checkpoint import average, read, replacing, unique_weights, write
 from regard.config import Training
 from regard.errors import CheckpointError
+from regard.files import remove_leftovers
 from regard.training.distributed import Workers, fill, whole
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -62,8 +63,8 @@ class RunFolder:
         self.saved = 0
         if workers.first:
             self.path.mkdir(parents=True, exist_ok=True)
-            remove_leftovers(path)
-            remove_leftovers(self.path)
+            for folder in (path, self.path, path / "movie"):
+                remove_leftovers(folder)
 
     @property
     def last(self) -> Path:

@@ -26,8 +26,6 @@ KINDS = ("cross", "encoder", "decoder")
 START = "<s>"
 UNSEEN = 0.1
 """A source word is reported as unseen if no layer, its heads taken together, ever gave it this much attention."""
-MOST_WALKED = 4_000_000
-"""Numbers of a walk through the computation that a page carries at most: some 11 MB."""
 WALKED = {"vectors", "positions", "query", "key", "value", "scores", "head_outputs", "added", "normed", "hidden",
           "output", "memory", "states"}  # fmt: skip
 
@@ -208,13 +206,11 @@ class Attention:
         return sum(tensor.numel() for tensor in self._walked().values())
 
     def walk(self) -> dict[str, dict[str, Any]] | None:
-        """The recorded tensors by module and name, without the batch axis; None if there are none, or too many."""
-        if not 0 < self.walk_size <= MOST_WALKED:
-            return None
+        """The recorded tensors by module and name, without the batch axis; None if nothing was recorded."""
         walk: dict[str, dict[str, Any]] = {}
         for (module, name), tensor in self._walked().items():
             walk.setdefault(module, {})[name] = pack(tensor.float().cpu().numpy())
-        return walk
+        return walk or None
 
     def _walked(self) -> dict[tuple[str, str], Tensor]:
         return {

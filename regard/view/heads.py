@@ -8,7 +8,6 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,8 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.errors import UsageError
+from regard.files import replacing
+from regard.view.page import asset, fill
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -128,41 +129,16 @@ def write_heads(path: Path, found: HeadImportance, command: str = "") -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".html":
-            path.write_text(render_heads(found, command), encoding="utf-8")
+            with replacing(path) as temporary:
+                temporary.write_text(render_heads(found, command), encoding="utf-8")
         else:
             plot_heads(found).savefig(path, dpi=150)
     except OSError as error:
         raise UsageError(f"cannot write the heads' importance to {path}: {error.strerror or error}") from None
 
 
-STYLE = """
-.kinds { display: flex; flex-wrap: wrap; column-gap: 2.5rem; }
-.kinds section { max-width: 100%; }
-.heads { border-collapse: separate; border-spacing: 2px; margin: .75rem 0 0 -.5rem; font-variant-numeric: tabular-nums; }
-.heads th { font-weight: 400; font-size: .75rem; color: var(--soft); text-align: right; padding: .25rem .5rem; white-space: nowrap; }
-.heads tbody td { min-width: 3.5rem; padding: .5rem; text-align: right; font-size: .875rem; white-space: nowrap;
-  background: color-mix(in oklab, var(--accent) calc(var(--loss) * 90%), var(--empty)); }
-.heads .deep { color: var(--paper); }
-.heads .marked { font-weight: 700; }
-.scroller { overflow-x: auto; }
-.facts dd, code { overflow-wrap: anywhere; }
-code { font-size: .8125rem; }
-html:lang(en) [lang=ko]:not(button), html:lang(ko) [lang=en]:not(button) { display: none; }
-"""
-SCRIPT = """
-const buttons = document.querySelectorAll(".languages button");
-function speak(language) {
-  document.documentElement.lang = language;
-  buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.lang === language)));
-}
-buttons.forEach((each) => each.addEventListener("click", () => speak(each.lang)));
-speak(/^ko\\b/.test(navigator.language) ? "ko" : "en");
-"""
-
-
 def render_heads(found: HeadImportance, command: str = "") -> str:
     """One HTML file that needs nothing else: a heat map of layers × heads for each kind of attention."""
-    style = (files("regard.view") / "assets" / "page.css").read_text(encoding="utf-8") + STYLE
     facts = (
         (("test set", "시험 문장"), found.test_set),
         (("sentences", "문장 수"), f"{found.sentences:,}"),
@@ -170,36 +146,17 @@ def render_heads(found: HeadImportance, command: str = "") -> str:
         (("signature", "시그니처"), found.signature),
     )
     shown_facts = "".join(f"<div><dt>{_both(name)}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts)
-    made = f"<p class='muted'><code>{html.escape(command)}</code></p>" if command else ""
+    made = f"<br><code>{html.escape(command)}</code>" if command else ""
     note = (NOTE[0].format(marked="bold print"), NOTE[1].format(marked="굵은 글씨"))
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{html.escape(found.model)} · regard</title>
-<style>
-{style}</style>
-</head>
-<body>
-<main>
-<header>
-<div class="title"><h1>{html.escape(found.model)}</h1>
-<div class="languages" role="group" aria-label="Language · 언어">
-<button type="button" lang="en">English</button><button type="button" lang="ko">한국어</button></div></div>
-<p class="sentence">{_both(("What each head is worth", "헤드 하나하나의 값어치"))}</p>
-<dl class="facts">{shown_facts}</dl>
-</header>
-<div class="kinds">{"".join(_sections(found))}</div>
-<footer><p class="muted">{_both(note)}</p>{made}</footer>
-</main>
-<script>
-"use strict";{SCRIPT}</script>
-</body>
-</html>
-"""
+    return fill("heads.html", {
+        "<!--TITLE-->": html.escape(found.model),
+        "/*STYLE*/": asset("page.css") + asset("heads.css"),
+        "<!--MODEL-->": html.escape(found.model),
+        "<!--HEADING-->": _both(("What each head is worth", "헤드 하나하나의 값어치")),
+        "<!--FACTS-->": shown_facts,
+        "<!--KINDS-->": "".join(_sections(found)),
+        "<!--NOTE-->": _both(note) + made,
+    })  # fmt: skip
 
 
 def _both(texts: tuple[str, str]) -> str:

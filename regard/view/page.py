@@ -6,16 +6,20 @@ import html
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 from regard.errors import UsageError
-from regard.view.attention import MOST_WALKED, Attention
+from regard.files import replacing
+from regard.view.attention import Attention
 
 VIEWS = ("look", "walk", "steps", "positions", "movie", "live", "compare")
 STYLES = ("page", *VIEWS)
 SCRIPTS = ("data", "dom", "heat", "band", "walk_text", *VIEWS, "main")
 FRAME_HEIGHT = 900
+MOST_WALKED = 4_000_000
+"""Numbers of walks through the computation that a page carries at most: some 11 MB."""
 
 
 def render(
@@ -30,28 +34,29 @@ def render(
     # Half a surrogate pair, which a command line can smuggle in but UTF-8 cannot hold, is escaped as JSON does.
     data = data.encode("utf-8", "backslashreplace").decode("utf-8")
     parts = {
-        "/*STYLE*/": "\n".join(_asset(f"{name}.css") for name in STYLES),
-        "/*SCRIPT*/": "\n".join(_asset(f"{name}.js") for name in SCRIPTS),
+        "/*STYLE*/": "\n".join(asset(f"{name}.css") for name in STYLES),
         # Without any "<" a sentence can neither end the script element nor open a comment in it.
         "/*DATA*/": data.replace("<", "\\u003c"),
+        "/*SCRIPT*/": "\n".join(asset(f"{name}.js") for name in SCRIPTS),
     }
-    page = _asset("page.html")
-    if live is None:
-        page = page.replace(" connect-src 'self';", "")  # a file asks nobody
-    for mark, content_of_it in parts.items():  # the data last: a sentence may spell a mark
-        before, _, after = page.partition(mark)
-        page = before + content_of_it + after
-    return page
+    page = fill("page.html", parts)
+    return page if live is not None else page.replace(" connect-src 'self';", "", 1)  # a file asks nobody
+
+
+def fill(name: str, parts: Mapping[str, str]) -> str:
+    """A page with parts in place of their marks, from first to last: no part is searched for marks."""
+    page = ""
+    rest = asset(name)
+    for mark, part in parts.items():
+        before, _, rest = rest.partition(mark)
+        page += before + part
+    return page + rest
 
 
 def scenes_of(seen: Sequence[Attention], *, walk: bool = True) -> list[dict[str, Any]]:
     """What a page shows of a text's parts. Only as many of a long text's parts can be walked through as have room."""
-    room = MOST_WALKED if walk else 0
-    scenes = []
-    for each in seen:
-        room -= each.walk_size
-        scenes.append(each.to_dict(walk=room >= 0))
-    return scenes
+    sizes = accumulate(each.walk_size for each in seen)
+    return [each.to_dict(walk=walk and size <= MOST_WALKED) for each, size in zip(seen, sizes, strict=True)]
 
 
 def write_page(path: Path, seen: Sequence[Attention], movie: Mapping[str, Any] | None = None) -> None:
@@ -63,16 +68,18 @@ def write_page(path: Path, seen: Sequence[Attention], movie: Mapping[str, Any] |
     page = render(scenes_of(seen), movie)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(page, encoding="utf-8")
+        with replacing(path) as temporary:
+            temporary.write_text(page, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot write the attention page to {path}: {error.strerror or error}") from None
 
 
 def in_a_frame(seen: Attention) -> str:
     """The page inside another one, such as a notebook."""
-    page = html.escape(render([seen.to_dict()]), quote=True)
+    page = html.escape(render(scenes_of([seen])), quote=True)
     return f'<iframe srcdoc="{page}" style="width: 100%; height: {FRAME_HEIGHT}px; border: 0"></iframe>'
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file that pages are made of."""
     return (files("regard.view") / "assets" / name).read_text(encoding="utf-8")

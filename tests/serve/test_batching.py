@@ -73,11 +73,11 @@ def test_a_failing_text_fails_alone(watched: Watched, caplog: pytest.LogCaptureF
 def test_who_leaves_is_forgotten(watched: Watched, caplog: pytest.LogCaptureFixture) -> None:
     with ThreadPoolExecutor(4) as pool, running({"tiny": watched}) as server:
         begun = hold(server, watched, pool)
-        with (
-            httpx.Client(base_url=server.url, timeout=httpx.Timeout(PATIENCE, read=0.3)) as leaving,
-            pytest.raises(httpx.ReadTimeout),
-        ):
-            leaving.post("/translate", json={"text": SENTENCES})
+        with httpx.Client(base_url=server.url, timeout=httpx.Timeout(PATIENCE, read=1)) as leaving:
+            asked = pool.submit(leaving.post, "/translate", json={"text": SENTENCES})
+            until(lambda: server.desk.worker.waiting == len(SENTENCES))
+            with pytest.raises(httpx.ReadTimeout):
+                asked.result(PATIENCE)
         until(lambda: server.desk.worker.waiting == 0)
         watched.free.set()
         assert begun.result(PATIENCE).status_code == 200

@@ -17,7 +17,7 @@ from regard.data.tokenizer import Tokenizer
 from regard.errors import UsageError
 from regard.models.build import build
 from regard.tasks.translator import Translator
-from regard.view import attention as module
+from regard.view import page as module
 from regard.view.arrays import unpack
 from regard.view.attention import Attention
 from tests.conftest import made_up_sentences
@@ -227,10 +227,9 @@ def test_a_walk_that_would_be_too_large_is_left_out(looked: Attention, monkeypat
     assert walk is not None
     numbers = sum(int(np.prod(packed["shape"])) for names in walk.values() for packed in names.values())
     monkeypatch.setattr(module, "MOST_WALKED", numbers)
-    assert looked.walk() == walk
+    assert [scene["walk"] for scene in module.scenes_of([looked])] == [walk]
     monkeypatch.setattr(module, "MOST_WALKED", numbers - 1)
-    assert looked.walk() is None
-    assert looked.to_dict()["walk"] is None
+    assert [scene["walk"] for scene in module.scenes_of([looked])] == [None]
 
 
 def test_a_scene_without_the_walk(looked: Attention) -> None:

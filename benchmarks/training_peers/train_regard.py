@@ -1,0 +1,57 @@
+"""Trains regard through its own parts: its batches, its loss, its optimizer."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import torch
+from measuring import BETAS, DROPOUT, RATE, SMOOTHING, Job, Meter, given_job
+
+from regard import recipes
+from regard.config import Recipe
+from regard.data.prepare import prepare
+from regard.run import initial_model
+from regard.tasks.translate import TranslationTask
+from regard.training.optimizer import build_optimizer
+
+
+def recipe_of(job: Job) -> Recipe:
+    settings = json.loads((Path(job.data) / "recipe.json").read_text(encoding="utf-8"))
+    settings["model"] = {
+        "width": job.width,
+        "feed_forward": job.feed_forward,
+        "heads": job.heads,
+        "encoder_layers": job.layers,
+        "decoder_layers": job.layers,
+        "dropout": DROPOUT,
+    }
+    settings["training"] = {"batch_tokens": job.batch_tokens, "label_smoothing": SMOOTHING, "betas": list(BETAS)}
+    return recipes.parse(settings)
+
+
+def main() -> None:
+    job = given_job()
+    torch.set_num_threads(job.threads)
+    recipe = recipe_of(job)
+    prepared = prepare(recipe, show=False)
+    model = initial_model(recipe, prepared).train()
+    task = TranslationTask(recipe, prepared, 1, torch.device("cpu"))
+    optimizer = build_optimizer(model, recipe.training)
+    for group in optimizer.param_groups:
+        group["lr"] = RATE
+    meter, position, done = Meter(job), (0, 0), False
+    while not done:
+        (part,), position = task.take(position, 1)
+        loss = task.loss(model, part.batch)
+        (loss.smoothed / part.tokens).backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), math.inf)  # regard's loop asks for the norm each time
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        done = meter.update(part.tokens, loss.plain.item() / part.tokens)
+    meter.report(sum(each.numel() for each in model.parameters()), "regard", "torch")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Write to the path that is given; when all went well it takes the place of `path`.
+
+    Whoever reads `path`, also after a crash or on a full disk, finds the old file or the new one, whole.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.touch()
+        permissions = temporary.stat().st_mode  # what this person's files have; safetensors would let nobody else read
+        yield temporary
+        temporary.chmod(permissions)
+        with temporary.open("r+b") as file:  # Windows syncs only what may be written
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete what a process that was killed while writing left behind."""
+    for leftover in folder.glob("*.[0-9]*.tmp"):
+        leftover.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename survive a power cut, where the system can."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # pragma: no cover
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
