@@ -27,6 +27,7 @@ from regard.models.build import Model, build
 
 FORMAT = 1
 MODEL = "model.safetensors"
+LEXICON = "lexicon"  # a tensor in it that is no weight
 BUNDLED = ("demo",)
 BUNDLED_FOLDER = Path(str(resources.files("regard") / "bundled"))
 
@@ -39,6 +40,8 @@ class Trained:
     tokenizer: Tokenizer
     recipe: config.Recipe
     provenance: dict[str, Any]
+    lexicon: Tensor | None = None
+    """Which target pieces translate each source piece (data/lexicon.py); models of other tasks have none."""
 
 
 def save_model(
@@ -48,6 +51,7 @@ def save_model(
     tokenizer: Tokenizer,
     provenance: Mapping[str, Any],
     *,
+    lexicon: Tensor | None = None,
     half: bool = False,
 ) -> None:
     """Write a model file. `half` stores 16-bit weights: half the size, computed in 32 bits again when loaded."""
@@ -59,7 +63,8 @@ def save_model(
         "tokenizer": json.dumps(tokenizer.to_dict()),
         "provenance": json.dumps(provenance, ensure_ascii=False),
     }
-    write(path, {name: tensor.half() if half else tensor for name, tensor in weights.items()}, metadata)
+    tensors = {name: tensor.half() if half else tensor for name, tensor in weights.items()}
+    write(path, tensors if lexicon is None else {**tensors, LEXICON: lexicon}, metadata)
 
 
 def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
@@ -83,8 +88,9 @@ def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
             f"{path} cannot be used: {error}\nIt was written by regard {writer}; this is {__version__}."
         ) from None
     model = build(recipe.model, tokenizer.size("source"), tokenizer.size("target"))
+    lexicon = weights.pop(LEXICON, None)
     load_weights(model, weights, path)
-    return Trained(model.to(device).eval(), tokenizer, recipe, provenance)
+    return Trained(model.to(device).eval(), tokenizer, recipe, provenance, lexicon)
 
 
 def store_scores(path: Path, scores: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from regard import __version__
-from regard.commands import aligning, evaluating, looking, serving, training, translating  # noqa: F401  (each gives the app its verbs)
+from regard.commands import aligning, evaluating, exporting, looking, serving, training, translating  # noqa: F401  (each gives the app its verbs)
 from regard.commands.app import app, errors
 from regard.errors import RegardError
 
@@ -28,6 +28,7 @@ VERBS = (
     "align",
     "heads",
     "serve",
+    "export",
 )
 app.registered_commands.sort(
     key=lambda command: VERBS.index(getattr(command.callback, "__name__", ""))

@@ -7,6 +7,7 @@ import json
 import platform
 import sys
 from dataclasses import fields
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from regard import __version__, config, recipes
 from regard.checkpoint import MODEL, replacing, save_model, without_paths
+from regard.data.lexicon import lexicon as learn_lexicon
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
 from regard.models.build import Model, build
@@ -53,8 +55,14 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
         if workers.first:
             console.print(text, highlight=False, markup=False, soft_wrap=True)
 
+    @cache
+    def lexicon() -> Tensor:
+        sizes = prepared.tokenizer.size("source"), prepared.tokenizer.size("target")
+        return torch.from_numpy(learn_lexicon(prepared.train, *sizes))
+
     def publish(weights: dict[str, Tensor], progress: Progress) -> None:
-        save_model(folder / MODEL, weights, recipe, prepared.tokenizer, provenance(recipe, prepared, progress))
+        origin = provenance(recipe, prepared, progress)
+        save_model(folder / MODEL, weights, recipe, prepared.tokenizer, origin, lexicon=lexicon())
 
     try:
         check_same_run(folder, recipe)

@@ -41,10 +41,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "view",
     },
     "view": {"attention.record"},
-    "export": {"checkpoint", "models"},
+    "export": {"checkpoint", "models", "attention.scaled_dot", "data", "decoding", "tasks.decode"},
     "serve": {"checkpoint", "tasks", "view"},
 }
-MAY_IMPORT_ALL = {"__init__", "__main__", "run", "rehearsal", "quickstart", "cli", "commands"}
+MAY_IMPORT_ALL = {"__init__", "__main__", "run", "engines", "rehearsal", "quickstart", "cli", "commands"}
 WITHOUT_TORCH = ("regard", "regard.config", "regard.recipes", "regard.errors", "regard.cli")
 
 

@@ -35,7 +35,7 @@ class Job:
     updates: int
     """Updates that are."""
     data: str
-    """Folder with ids.npz, source.txt, target.txt and vocabulary.txt."""
+    """Folder with ids.npz, train.source, train.target and vocabulary.txt."""
     work: str
     """An empty folder for whatever the peer writes."""
 
@@ -57,7 +57,7 @@ class Meter:
         self.losses: list[float] = []
         self.tokens = 0
         self.began = time.perf_counter()
-        self.seconds = 0.0
+        self.seconds = self.memory = 0.0
 
     def update(self, tokens: int, loss: float) -> bool:
         """Note an update that ends now, its real target tokens and its loss per token → whether it was the last one."""
@@ -69,11 +69,12 @@ class Meter:
         elif self.job.warmup < done <= self.job.total:
             self.tokens += tokens
             self.seconds = now - self.began
+            self.memory = peak_memory()  # what comes after training is not counted
         return done >= self.job.total
 
     def report(self, parameters: int, *packages: str) -> None:
         """Write the result where the benchmark looks for it."""
-        hand_back(self.job, self.tokens, self.seconds, self.losses, parameters, peak_memory(), packages)
+        hand_back(self.job, self.tokens, self.seconds, self.losses, parameters, self.memory, packages)
 
 
 def hand_back(

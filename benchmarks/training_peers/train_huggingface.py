@@ -51,9 +51,7 @@ def padded(rows: list[np.ndarray]) -> Tensor:
 def batches(job: Job) -> Iterator[Batch]:
     """Source, target as it is read and target as it is wanted, without end."""
     stored = np.load(Path(job.data) / "ids.npz")
-    sides = {
-        name: np.split(stored[name], np.cumsum(stored[f"{name}_lengths"])[:-1]) for name in ("source", "target")
-    }
+    sides = {name: np.split(stored[name], np.cumsum(stored[f"{name}_lengths"])[:-1]) for name in ("source", "target")}
     planned = np.split(stored["rows"], np.cumsum(stored["rows_lengths"])[:-1])
     while True:
         for rows in planned:

@@ -45,7 +45,7 @@ def main() -> None:
     while not done:
         (part,), position = task.take(position, 1)
         loss = task.loss(model, part.batch)
-        (loss.smoothed / part.tokens).backward()  # type: ignore[no-untyped-call]
+        (loss.smoothed / part.tokens).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), math.inf)  # regard's loop asks for the norm each time
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

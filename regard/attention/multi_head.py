@@ -13,8 +13,9 @@ from torch import Tensor, nn
 from regard.attention.cache import KeyValueCache
 from regard.attention.changes import Changeable
 from regard.attention.dropout import Dropout
+from regard.attention.layout import PADDED, Packed, Padded
 from regard.attention.record import Observed
-from regard.attention.scaled_dot import attend, attend_fused
+from regard.attention.scaled_dot import attend, attend_batched, attend_fused
 from regard.errors import UsageError
 
 
@@ -36,30 +37,30 @@ class MultiHead(Observed, Changeable):
         self.drop = Dropout(dropout)
         self.output = linear(width, width)
 
-    def split(self, x: Tensor, parts: int) -> tuple[Tensor, ...]:
-        batch, length, _ = x.shape
-        x = x.view(batch, length, parts, self.heads, -1)  # [B, Q, parts, H, E]
-        return x.permute(2, 0, 3, 1, 4).unbind(0)  #        parts × [B, H, Q, E]
-
-    def mix(self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None) -> Tensor:
-        """Attend in every head, merge the heads: → [B, Q, D]."""
+    def mix(
+        self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None, layout: Padded | Packed
+    ) -> Tensor:
+        """Attend in every head, merge the heads: → [B, Q, D], or as the layout has its tokens."""
         mixed = self.attend(query, key, value, may_look)  #  [B, H, Q, E]
         if self.change.silent:
             mixed = mixed.index_fill(1, torch.tensor(self.change.silent, device=mixed.device), 0.0)
-        merged = mixed.transpose(1, 2).flatten(2)  #         [B, Q, D]
+        merged = layout.merge(mixed)  #                      [B, Q, D]
         output: Tensor = self.output(merged)
         self.note(head_outputs=mixed, merged=merged, output=output)
         return output
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None) -> Tensor:
-        """The one place that chooses between the plain definition and the fused kernel.
+        """The one place that chooses between the plain definition, batched matrix products and the fused kernel.
 
-        On a CPU batched matrix products are faster than the fused kernel at sentence lengths.
+        On a CPU matrix products are faster than the fused kernel at sentence lengths.
         """
         _, temperature, hard = self.change
-        plain = self.recording or hard or temperature != 1.0 or query.device.type == "cpu"
-        if not plain:
-            return attend_fused(query, key, value, may_look, dropout=self.drop.share if self.training else 0.0)
+        if not (self.recording or hard or temperature != 1.0):
+            if query.device.type != "cpu":
+                return attend_fused(query, key, value, may_look, dropout=self.drop.share if self.training else 0.0)
+            if torch.is_grad_enabled():
+                keep = self.drop.mask(query.shape[:-1] + key.shape[-2:-1], query)
+                return attend_batched(query, key, value, may_look, keep=keep)
         mixed, weights = attend(query, key, value, may_look, temperature=temperature, hard=hard, drop=self.drop)
         if self.recording:
             scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5  # before temperature and mask
@@ -74,12 +75,18 @@ class SelfAttention(MultiHead):
         super().__init__(width, heads, dropout)
         self.query_key_value = linear(width, width, parts=3)
 
-    def forward(self, x: Tensor, may_look: Tensor | None = None, cache: KeyValueCache | None = None) -> Tensor:
+    def forward(
+        self,
+        x: Tensor,
+        may_look: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+        layout: Padded | Packed = PADDED,
+    ) -> Tensor:
         """x [B, Q, D] → [B, Q, D]. With a cache, x is what follows the positions in it."""
-        query, key, value = self.split(self.query_key_value(x), 3)  # [B, H, Q, E] each
+        query, key, value = layout.split(self.query_key_value(x), 3, self.heads)  # [B, H, Q, E] each
         if cache is not None:
-            key, value = cache.append(key, value)  #                  [B, H, K, E] each
-        return self.mix(query, key, value, may_look)
+            key, value = cache.append(key, value)  #                                [B, H, K, E] each
+        return self.mix(query, key, value, may_look, layout)
 
 
 class CrossAttention(MultiHead):
@@ -90,14 +97,16 @@ class CrossAttention(MultiHead):
         self.query = linear(width, width)
         self.key_value = linear(width, width, parts=2)
 
-    def read(self, memory: Tensor) -> KeyValue:
+    def read(self, memory: Tensor, layout: Padded | Packed = PADDED) -> KeyValue:
         """memory [B, K, D] → its keys and values, [B, H, K, E] each."""
-        return KeyValue(*self.split(self.key_value(memory), 2))
+        return KeyValue(*layout.split(self.key_value(memory), 2, self.heads))
 
-    def forward(self, x: Tensor, memory: KeyValue, may_look: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, memory: KeyValue, may_look: Tensor | None = None, layout: Padded | Packed = PADDED
+    ) -> Tensor:
         """x [B, Q, D] → [B, Q, D]."""
-        (query,) = self.split(self.query(x), 1)  # [B, H, Q, E]
-        return self.mix(query, memory.key, memory.value, may_look)
+        (query,) = layout.split(self.query(x), 1, self.heads)  # [B, H, Q, E]
+        return self.mix(query, memory.key, memory.value, may_look, layout)
 
 
 def linear(inputs: int, outputs: int, parts: int = 1) -> nn.Linear:

@@ -30,8 +30,8 @@ class SinusoidalPositions(nn.Module):
         super().__init__()
         self.register_buffer("table", sinusoidal_table(positions, width), persistent=False)
 
-    def forward(self, length: int, start: int = 0) -> Tensor:
-        return self.table[start : start + length]  # [T, D]
+    def forward(self, places: Tensor) -> Tensor:
+        return self.table[places]  # [T] → [T, D]
 
 
 class LearnedPositions(nn.Module):
@@ -42,8 +42,8 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(torch.empty(positions, width))
         nn.init.normal_(self.table, std=width**-0.5)
 
-    def forward(self, length: int, start: int = 0) -> Tensor:
-        return self.table[start : start + length]  # [T, D]
+    def forward(self, places: Tensor) -> Tensor:
+        return self.table[places]  # [T] → [T, D]
 
 
 POSITIONS: dict[str, type[SinusoidalPositions] | type[LearnedPositions]] = {

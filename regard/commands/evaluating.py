@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.commands.app import Beam, DataFolder, Json, ModelName, SourceFile, TargetFile, app
+from regard.commands.app import (
+    Beam,
+    DataFolder,
+    EngineName,
+    Int8,
+    Json,
+    ModelName,
+    Shortlist,
+    SourceFile,
+    TargetFile,
+    Worker,
+    app,
+    load_for_many,
+)
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +41,10 @@ def evaluate(
     as_json: Json = False,
     output: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the translations here.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Store the scores in the model file.")] = False,
+    engine: EngineName = "native",
+    int8: Int8 = False,
+    shortlist: Shortlist = False,
+    workers: Worker = 0,
 ) -> None:
     """BLEU, chrF and TER with their signatures, on the recipe's test sets or given files."""
     from regard.checkpoint import BUNDLED_FOLDER, find_model, store_scores
@@ -36,7 +53,10 @@ def evaluate(
     file = find_model(model)
     if save and file.resolve().parent == BUNDLED_FOLDER.resolve():
         raise UsageError(f"{model} is part of regard and stays as it is; leave out --save, or copy {file}")
-    translator, sets = with_test_sets(model, source, target, data)
+    if save and (int8 or shortlist or engine != "native"):
+        raise UsageError("--save stores what the model itself scores; leave out --engine, --int8 and --shortlist")
+    translator = load_for_many(model, engine, int8, shortlist, workers)
+    sets = test_sets(translator, model, source, target, data)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     results = {}
@@ -58,14 +78,21 @@ def with_test_sets(
     model: str, source: Path | None, target: Path | None, data: Path | None
 ) -> tuple[Translator, list[TestSet]]:
     import regard
+
+    translator = regard.load(model)
+    return translator, test_sets(translator, model, source, target, data)
+
+
+def test_sets(
+    translator: Translator, model: str, source: Path | None, target: Path | None, data: Path | None
+) -> list[TestSet]:
     from regard.tasks.testing import file_test_set, recipe_test_sets
 
     if (source is None) != (target is None):
         raise UsageError("--source and --target go together: one file of sentences, one of references")
-    translator = regard.load(model)
     if source is not None and target is not None:
-        return translator, [file_test_set(source, target)]
-    return translator, recipe_test_sets(with_data_folder(translator.recipe, model, data))
+        return [file_test_set(source, target)]
+    return recipe_test_sets(with_data_folder(translator.recipe, model, data))
 
 
 def with_data_folder(recipe: Recipe, model: str, data: Path | None) -> Recipe:

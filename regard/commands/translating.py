@@ -9,7 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.commands.app import Beam, Json, ModelName, SourceFile, TargetFile, app, errors, standard_input
+from regard.commands.app import (
+    Beam,
+    EngineName,
+    Int8,
+    Json,
+    ModelName,
+    Shortlist,
+    SourceFile,
+    TargetFile,
+    Worker,
+    app,
+    errors,
+    load_for_many,
+    standard_input,
+)
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -38,12 +52,14 @@ def translate(
     max_ratio: Annotated[float | None, typer.Option(help="Longest output as a multiple of the source …")] = None,
     max_extra: Annotated[int | None, typer.Option(help="… plus this many pieces.")] = None,
     as_json: Json = False,
+    engine: EngineName = "native",
+    int8: Int8 = False,
+    shortlist: Shortlist = False,
+    workers: Worker = 0,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Translate arguments or standard input: one line in, one line out."""
-    import regard
-
-    translator = regard.load(model, device)
+    translator = load_for_many(model, engine, int8, shortlist, workers, device)
     options: dict[str, Any] = dict(
         beam=beam, nbest=nbest, sample=sample, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         prefix=prefix, no_repeat_ngram=no_repeat_ngram, length_penalty=length_penalty, alpha=alpha,

@@ -16,10 +16,9 @@ BLOCK = 64
 def likeliest(beam: int) -> Choose:
     """A chooser of the 2 × beam best: at most one per path can end, so that enough are left to go on."""
 
-    def choose(allowed: Tensor, normaliser: Tensor, paths: Paths) -> Candidates:
+    def choose(allowed: Tensor, paths: Paths) -> Candidates:
         most = min(2 * beam, allowed.size(2))
-        logits, tokens = largest(allowed, most)  # [S, W, V] → [S, W, K]
-        log_probabilities = logits - normaliser
+        log_probabilities, tokens = largest(allowed, most)  # [S, W, V] → [S, W, K]
         totals = (paths.totals.unsqueeze(2) + log_probabilities).flatten(1)  # [S, W × K]
         best = totals.topk(min(2 * beam, totals.size(1))).indices  # [S, K]
         token, log_probability = tokens.flatten(1).gather(1, best), log_probabilities.flatten(1).gather(1, best)

@@ -1,4 +1,4 @@
-"""What the search may not write. Rules act on logits after their normaliser is known, so that probabilities stay the model's.
+"""What the search may not write. Rules act on log-probabilities, which stay the model's for all that remains.
 
 S sentences · W paths per sentence · V vocabulary · T tokens written so far
 """
@@ -29,17 +29,17 @@ class Rules:
         filled = [[*prefix, *[FREE] * (longest - len(prefix))] for prefix in prefixes]
         self.forced = torch.tensor(filled, dtype=torch.long, device=device).view(len(prefixes), longest)
 
-    def apply(self, logits: Tensor, tokens: Tensor, sentences: Tensor) -> Tensor:
-        """Logits [S, W, V], written on, with -inf for what may not follow `tokens` [S, W, T]."""
+    def apply(self, scores: Tensor, tokens: Tensor, sentences: Tensor) -> Tensor:
+        """Log-probabilities [S, W, V], written on, with -inf for what may not follow `tokens` [S, W, T]."""
         written = tokens.size(-1)
         forced = self.forced[sentences, written] if written < self.forced.size(1) else None  # [S]
         if forced is not None:
-            index = forced.clamp(min=0).view(-1, 1, 1).expand(-1, logits.size(1), 1)  # [S, W, 1]
-            only = torch.full_like(logits, NEVER).scatter_(2, index, logits.gather(2, index))
-        logits.index_fill_(2, self.never, NEVER)
+            index = forced.clamp(min=0).view(-1, 1, 1).expand(-1, scores.size(1), 1)  # [S, W, 1]
+            only = torch.full_like(scores, NEVER).scatter_(2, index, scores.gather(2, index))
+        scores.index_fill_(2, self.never, NEVER)
         if 0 < self.no_repeat_ngram <= written:
-            logits.scatter_(2, self._repeating(tokens), NEVER)
-        return logits if forced is None else torch.where((forced == FREE).view(-1, 1, 1), logits, only)
+            scores.scatter_(2, self._repeating(tokens), NEVER)
+        return scores if forced is None else torch.where((forced == FREE).view(-1, 1, 1), scores, only)
 
     def _repeating(self, tokens: Tensor) -> Tensor:
         """Tokens that would repeat an n-gram, [S, W, T - n + 1]; padding, which is forbidden anyway, elsewhere."""

@@ -23,7 +23,7 @@ def at_random(options: Search, limits: Tensor, seeds: Sequence[int]) -> Choose:
     uniform = _uniform(options, limits, seeds)
     temperature = min(max(options.temperature, COLDEST), HOTTEST)
 
-    def choose(allowed: Tensor, normaliser: Tensor, paths: Paths) -> Candidates:
+    def choose(allowed: Tensor, paths: Paths) -> Candidates:
         sentences, width, _ = allowed.shape
         draws = uniform[paths.sentences, :, paths.tokens.size(2)].view(sentences, width, -1)  # [S, P] → [S, W, P / W]
         # Below the best, which stays at 0: a low temperature then sends the others to -inf, and nothing to infinity.
@@ -33,7 +33,7 @@ def at_random(options: Search, limits: Tensor, seeds: Sequence[int]) -> Choose:
         place = place.clamp(max=logits.size(-1) - 1)  # NaN gets there, and its log-probability below is NaN, too
         token = place if ids is None else ids.gather(2, place)
         parent = torch.arange(width, device=token.device).view(1, -1, 1).expand(token.shape)
-        log_probability = allowed.gather(2, token) - normaliser
+        log_probability = allowed.gather(2, token)
         return Candidates(parent.flatten(1), token.flatten(1), log_probability.flatten(1))  # [S, P]
 
     return choose

@@ -30,5 +30,5 @@ class Steppable(Protocol):
         ...
 
     def step(self, last: Tensor, state: Any) -> tuple[Tensor, State]:
-        """Last token ids [N] → logits [N, V] of the next, and the state after; the search writes on the logits."""
+        """Last token ids [N] → logits [N, V] of the next, and the state after."""
         ...

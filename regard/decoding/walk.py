@@ -42,8 +42,8 @@ class Candidates:
     log_probability: Tensor  # [S, C], of the token
 
 
-Choose = Callable[[Tensor, Tensor, Paths], Candidates]
-"""(allowed logits [S, W, V], their normaliser [S, W, 1], paths) → candidates. A log-probability is their difference."""
+Choose = Callable[[Tensor, Paths], Candidates]
+"""(log-probabilities [S, W, V], -inf where a rule forbids, and the paths) → candidates."""
 
 Watch = Callable[[Candidates, Tensor, Tensor, Tensor, float], None]
 """(candidates, and of each its total, whether it stops and whether it finishes [S, C]; the length penalty) at each step."""
@@ -74,9 +74,8 @@ def walk(
     last = torch.full_like(paths.sentences, rules.special.start)
     while paths.sentences.numel():
         logits, state = model.step(last, paths.state)
-        logits = logits.float().view(*paths.totals.shape, -1)  # [N, V] → [S, W, V]
-        normaliser = logits.logsumexp(-1, keepdim=True)  # [S, W, 1]
-        found = choose(rules.apply(logits, paths.tokens, paths.sentences), normaliser, paths)
+        log_probabilities = logits.float().log_softmax(-1).view(*paths.totals.shape, -1)  # [N, V] → [S, W, V]
+        found = choose(rules.apply(log_probabilities, paths.tokens, paths.sentences), paths)
 
         length = paths.tokens.size(2) + 1
         totals = paths.totals.gather(1, found.parent) + found.log_probability  # [S, C]

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.attention.cache import KeyValueCache
 from regard.attention.dropout import Dropout
+from regard.attention.layout import PADDED, Packed, Padded
 from regard.attention.multi_head import CrossAttention, KeyValue, SelfAttention, linear
 from regard.attention.positions import POSITIONS
 from regard.attention.record import Observed
@@ -27,10 +28,10 @@ class Embedding(Observed):
         self.positions = POSITIONS[config.positions](config.max_positions, config.width)
         self.drop = Dropout(config.dropout)
 
-    def forward(self, ids: Tensor, start: int = 0) -> Tensor:
-        """ids [B, T], the first of them at position `start` → [B, T, D]."""
-        vectors = self.table(ids) * self.scale  #                       [B, T, D]
-        positions = self.positions(ids.size(1), start)  #               [T, D]
+    def forward(self, ids: Tensor, start: int = 0, layout: Padded | Packed = PADDED) -> Tensor:
+        """ids [B, T], the first of them at position `start` → [B, T, D], or as the layout has its tokens."""
+        vectors = self.table(layout.pack(ids)) * self.scale  #          [B, T, D]
+        positions = self.positions(layout.places(ids) + start)  #       [T, D]
         embedded: Tensor = self.drop(vectors + positions)  #            [B, T, D]
         self.note(vectors=vectors, positions=positions, output=embedded)
         return embedded
@@ -48,12 +49,12 @@ class Residual(Observed):
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.before:
             normed = self.norm(x)
-            added = output = x + self.drop(sublayer(normed))
+            added = output = self.drop.add(x, sublayer(normed))
         else:
-            added = x + self.drop(sublayer(x))
+            added = self.drop.add(x, sublayer(x))
             normed = output = self.norm(added)
         self.note(added=added, normed=normed, output=output)
-        return output  # type: ignore[no-any-return]
+        return output
 
 
 class FeedForward(Observed):
@@ -82,8 +83,9 @@ class EncoderLayer(nn.Module):
         self.after_self = Residual(config)
         self.after_feed_forward = Residual(config)
 
-    def forward(self, x: Tensor, may_look: Tensor | None) -> Tensor:
-        x = self.after_self(x, lambda x: self.self_attention(x, may_look))  # [B, S, D]
+    def forward(self, x: Tensor, may_look: Tensor | None, layout: Padded | Packed = PADDED) -> Tensor:
+        """x [B, S, D] → [B, S, D], or as the layout has its tokens."""
+        x = self.after_self(x, lambda x: self.self_attention(x, may_look, layout=layout))
         return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]
 
 
@@ -100,14 +102,21 @@ class DecoderLayer(nn.Module):
         self.after_feed_forward = Residual(config)
 
     def forward(
-        self, x: Tensor, memory: Tensor, may_look_back: Tensor | None, may_look_at_source: Tensor | None
+        self,
+        x: Tensor,
+        memory: Tensor,
+        may_look_back: Tensor | None,
+        may_look_at_source: Tensor | None,
+        layout: Padded | Packed = PADDED,
+        source_layout: Padded | Packed = PADDED,
     ) -> Tensor:
-        """All positions at once: x [B, T, D] and memory [B, S, D] → [B, T, D]."""
+        """All positions at once: x [B, T, D] and memory [B, S, D] → [B, T, D], or as their layouts have the tokens."""
 
         def look_back(x: Tensor) -> Tensor:
-            return self.self_attention(x, may_look_back)  # type: ignore[no-any-return]
+            return self.self_attention(x, may_look_back, layout=layout)  # type: ignore[no-any-return]
 
-        return self.around(x, self.cross_attention.read(memory), may_look_at_source, look_back)
+        read = self.cross_attention.read(memory, source_layout)
+        return self.around(x, read, may_look_at_source, look_back, layout)
 
     def step(self, x: Tensor, memory: KeyValue, may_look_at_source: Tensor | None, cache: KeyValueCache) -> Tensor:
         """One position of W hypotheses for each of S sentences: x [S, W, D] → [S, W, D].
@@ -119,7 +128,7 @@ class DecoderLayer(nn.Module):
         def look_back(x: Tensor) -> Tensor:
             return self.self_attention(x.flatten(0, 1)[:, None], cache=cache).view_as(x)  # type: ignore[no-any-return]
 
-        return self.around(x, memory, may_look_at_source, look_back)
+        return self.around(x, memory, may_look_at_source, look_back, PADDED)
 
     def around(
         self,
@@ -127,7 +136,8 @@ class DecoderLayer(nn.Module):
         memory: KeyValue,
         may_look_at_source: Tensor | None,
         look_back: Callable[[Tensor], Tensor],
+        layout: Padded | Packed,
     ) -> Tensor:
         x = self.after_self(x, look_back)
-        x = self.after_cross(x, lambda x: self.cross_attention(x, memory, may_look_at_source))
+        x = self.after_cross(x, lambda x: self.cross_attention(x, memory, may_look_at_source, layout))
         return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from regard import config
 from regard.attention.cache import KeyValueCache
+from regard.attention.layout import PADDED, Packed, Padded, lay_out
 from regard.attention.masks import causal_mask, padding_mask
 from regard.attention.multi_head import KeyValue
 from regard.attention.record import Observed
@@ -42,29 +43,37 @@ class Transformer(Observed):
         else:
             nn.init.normal_(self.output.weight, std=settings.width**-0.5)
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Source ids [S, K] and target ids so far [S, T] → states [S, T, D], each seeing only its past."""
-        memory, may_look_at_source = self.encode(source)
+    def forward(self, source: Tensor, target: Tensor, packed: bool = False) -> Tensor:
+        """Source ids [S, K] and target ids so far [S, T] → states [S, T, D], each seeing only its past.
+
+        `packed` gives the states of real target positions only, side by side, and never computes the others on a CPU.
+        """
+        source_layout, layout = lay_out(source, packed), lay_out(target, packed)
+        memory, may_look_at_source = self.encode(source, source_layout)
         may_look_back = causal_mask(target.size(1), device=target.device)  # padding is last, hence in the future
-        x = self.target_embedding(target)  #                                 [S, T, D]
+        x = self.target_embedding(target, layout=layout)  #                  [S, T, D]
         for layer in self.decoder:
-            x = layer(x, memory, may_look_back, may_look_at_source)
+            x = layer(x, memory, may_look_back, may_look_at_source, layout, source_layout)
         states: Tensor = self.decoder_norm(x)
         self.note(memory=memory, states=states)
-        return states
+        return layout.only_real(states, target) if packed else states
 
-    def encode(self, source: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Source ids [S, K] → memory [S, K, D] and who may be looked at."""
-        may_look = padding_mask(source)  #    [S, 1, 1, K]
-        x = self.source_embedding(source)  #  [S, K, D]
+    def encode(self, source: Tensor, layout: Padded | Packed = PADDED) -> tuple[Tensor, Tensor | None]:
+        """Source ids [S, K] → memory [S, K, D], or as the layout has its tokens, and who may be looked at."""
+        may_look = padding_mask(source)  #                   [S, 1, 1, K]
+        x = self.source_embedding(source, layout=layout)  #  [S, K, D]
         for layer in self.encoder:
-            x = layer(x, may_look)
+            x = layer(x, may_look, layout)
         return self.encoder_norm(x), may_look
 
     def project(self, states: Tensor) -> Tensor:
         logits: Tensor = self.output(states)  # [.., D] → [.., V]
         self.note(logits=logits)
         return logits
+
+    @property
+    def device(self) -> torch.device:
+        return self.target_embedding.table.weight.device
 
     def attention_names(self) -> dict[str, list[str]]:
         """By kind of attention, the modules that attend, first layer first: their names in a record."""
@@ -76,7 +85,7 @@ class Transformer(Observed):
 
     def position_table(self, length: int) -> Tensor:
         """What is added to the embeddings of the first `length` positions of the source, [T, D]."""
-        table: Tensor = self.source_embedding.positions(min(length, self.max_positions))
+        table: Tensor = self.source_embedding.positions.table[:length]
         return table
 
     def writing_layers(self) -> Iterable[DecoderLayer]:
@@ -90,11 +99,17 @@ class Transformer(Observed):
 
     def step(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """The last id of each row [N] → logits for the next [N, V], and the state after."""
+        states, state = self.advance(last, state)
+        return self.project(states), state
+
+    def advance(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
+        """The same, up to the hidden states [N, D]."""
         x = self.target_embedding(last[:, None], state.length)  # [N, 1, D]
         x = x.view(-1, state.hypotheses, x.size(-1))  #           [S, W, D]
         for layer, memory, cache in zip(self.writing_layers(), state.memory, state.caches, strict=True):
             x = layer.step(x, memory, state.may_look, cache)
-        return self.project(self.decoder_norm(x).flatten(0, 1)), state
+        states: Tensor = self.decoder_norm(x).flatten(0, 1)  # [N, D]
+        return states, state
 
 
 @dataclass

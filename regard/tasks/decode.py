@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard import config
 from regard.data.batching import pad
@@ -17,6 +18,8 @@ from regard.decoding.options import Hypothesis, Search, Special
 from regard.decoding.search import search
 from regard.decoding.walk import Watch
 from regard.models.build import Model
+from regard.models.int8 import Int8Linear
+from regard.models.shortlist import Shortlisted
 
 SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)
 
@@ -29,7 +32,7 @@ def known_pairs(
         pad([np.array(ids, dtype=np.int64) for ids in sources], end=True),
         pad([np.array(ids, dtype=np.int64) for ids in targets], start=True),
     )
-    source, read = (torch.from_numpy(array).to(model.output.weight.device) for array in arrays)
+    source, read = (torch.from_numpy(array).to(model.device) for array in arrays)
     return source, read
 
 
@@ -37,6 +40,75 @@ def length_limit(source_length: int, settings: config.Decoding, max_positions: i
     """The most steps an output may take, its end included; a function of the sentence and its prefix alone."""
     own = int(min(settings.max_ratio * source_length, max_positions)) + settings.max_extra
     return min(prefix_length + own, max_positions)
+
+
+class Native:
+    """The engine that is this model and the one search, in 32 bits or, once `in_int8` has changed the model, in 8."""
+
+    def __init__(self, model: Model, lexicon: Tensor | None = None) -> None:
+        """With a `lexicon` (see data/lexicon.py) only what translates a sentence's own pieces is looked for."""
+        self.model, self.lexicon = model, lexicon
+        self._weight = model.output.weight.detach() if lexicon is not None else None
+
+    def decode(
+        self,
+        sources: Sequence[Sequence[int]],
+        options: Search,
+        settings: config.Decoding,
+        prefixes: Sequence[Sequence[int]] | None = None,
+        watch: Watch | None = None,
+    ) -> list[list[Hypothesis]]:
+        """Ids in, hypotheses out, in the order given; inside, sentences of similar length share a batch."""
+        width = options.nbest if options.sample else options.beam
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+        prefixes = [()] * len(sources) if prefixes is None else prefixes
+        for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, width):
+            chosen = [sources[index] for index in batch], [prefixes[index] for index in batch]
+            for index, hypotheses in zip(batch, self._batch(*chosen, options, settings, watch), strict=True):
+                found[index] = hypotheses
+        return found
+
+    def _batch(
+        self,
+        sources: Sequence[Sequence[int]],
+        prefixes: Sequence[Sequence[int]],
+        options: Search,
+        settings: config.Decoding,
+        watch: Watch | None,
+    ) -> list[list[Hypothesis]]:
+        device, longest = self.model.device, self.model.max_positions
+        ids = pad([np.array(source, dtype=np.int64) for source in sources], end=True)  # [S, K]
+        limits = [length_limit(len(each), settings, longest, len(prefix)) for each, prefix in zip(sources, prefixes, strict=True)]  # fmt: skip
+        shortlisted = self._shortlisted(sources, prefixes)
+        results = search(
+            shortlisted or self.model,
+            torch.from_numpy(ids).to(device),
+            torch.tensor(limits, device=device),
+            options,
+            SPECIAL,
+            prefixes=prefixes if shortlisted is None else [shortlisted.numbers(prefix) for prefix in prefixes],
+            seeds=[zlib.crc32(np.array(source, dtype="<i4").tobytes()) for source in sources],
+            watch=watch,
+        )
+        if shortlisted is None:
+            return results
+        return [[replace(each, tokens=shortlisted.meanings(each.tokens)) for each in nbest] for nbest in results]
+
+    def _shortlisted(self, sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]]) -> Shortlisted | None:
+        if self.lexicon is None or self._weight is None:
+            return None
+        lists = []
+        for source, prefix in zip(sources, prefixes, strict=True):
+            own = self.lexicon[torch.tensor([*source, END])].flatten()
+            lists.append(torch.cat([own, torch.tensor(prefix, dtype=own.dtype)]))
+        weight = self._weight
+        layer: nn.Module = self.model.output
+
+        def project(ids: Tensor) -> Callable[[Tensor], Tensor]:
+            rows = weight[ids]
+            return Int8Linear(rows) if isinstance(layer, Int8Linear) else lambda states: states @ rows.t()
+
+        return Shortlisted(self.model, lists, project)
 
 
 def decode(
@@ -47,26 +119,5 @@ def decode(
     prefixes: Sequence[Sequence[int]] | None = None,
     watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
-    """Ids in, hypotheses out, in the order given; inside, sentences of similar length share a batch."""
-    device = model.output.weight.device
-    width = options.nbest if options.sample else options.beam
-    found: list[list[Hypothesis]] = [[] for _ in sources]
-    prefixes = [()] * len(sources) if prefixes is None else prefixes
-    for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, width):
-        ids = pad([np.array(sources[index], dtype=np.int64) for index in batch], end=True)  # [S, K]
-        limits = [
-            length_limit(len(sources[index]), settings, model.max_positions, len(prefixes[index])) for index in batch
-        ]
-        results = search(
-            model,
-            torch.from_numpy(ids).to(device),
-            torch.tensor(limits, device=device),
-            options,
-            SPECIAL,
-            prefixes=[prefixes[index] for index in batch],
-            seeds=[zlib.crc32(np.array(sources[index], dtype="<i4").tobytes()) for index in batch],
-            watch=watch,
-        )
-        for index, hypotheses in zip(batch, results, strict=True):
-            found[index] = hypotheses
-    return found
+    """What the native engine makes of a model."""
+    return Native(model).decode(sources, options, settings, prefixes, watch)

@@ -85,7 +85,6 @@ class TranslationTask:
 
 
 def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor, smoothing: float) -> Loss:
-    """Only real positions are projected onto the vocabulary."""
-    states = model(source, read)  #  [S, T, D]
-    real = wanted != PAD  #          [S, T]
-    return projected_loss(states[real], model.output.weight, wanted[real], smoothing)
+    """Only real positions are computed, and projected onto the vocabulary."""
+    states = model(source, read, packed=True)  # [N, D]
+    return projected_loss(states, model.output.weight, wanted[wanted != PAD], smoothing)

@@ -17,12 +17,13 @@ from regard import config
 from regard.attention.changes import change_of, changed
 from regard.attention.record import record
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
+from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search, check_values
 from regard.decoding.trace import Trace
 from regard.errors import RegardError, UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.build import Model
-from regard.tasks.decode import decode, known_pairs
+from regard.tasks.decode import Native, decode, known_pairs
 from regard.tasks.looking import alternatives, search_steps
 from regard.tasks.sentences import split_text
 from regard.tasks.translation import Options, PairScore, Translation, concatenate
@@ -43,9 +44,15 @@ class Translator:
     """A model, its tokenizer and its recipe, ready to translate."""
 
     def __init__(
-        self, model: Model, tokenizer: Tokenizer, recipe: config.Recipe, provenance: dict[str, Any] | None = None
+        self,
+        model: Model,
+        tokenizer: Tokenizer,
+        recipe: config.Recipe,
+        provenance: dict[str, Any] | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self.model, self.tokenizer, self.recipe = model.eval(), tokenizer, recipe
+        self.engine = Native(model) if engine is None else engine
         self.provenance = provenance or {}
         self.longest = int(self.provenance.get("source_pieces", recipe.data.max_pieces))
 
@@ -113,7 +120,7 @@ class Translator:
             parts = [split_text(text, self.longest, self._pieces) for text in block]
             sources = self.tokenizer.encode_all([part for of_text in parts for part in of_text], "source")
             prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
-            found = iter(decode(self.model, sources, search, settings, prefixes))
+            found = iter(self.engine.decode(sources, search, settings, prefixes))
             for of_text in parts:
                 yield self._join([next(found) for _ in of_text], search.nbest)
             before += len(block)
@@ -247,6 +254,8 @@ class Translator:
 
         `temperature` and `hard` are of every attention in the model. Only what this thread computes is changed.
         """
+        if not isinstance(self.engine, Native):
+            raise UsageError("only the native engine in one process can be changed; load without engine and workers")
         return changed(self.model, off, temperature, hard)
 
     def _look(self, text: str, source_ids: list[int], written: list[int]) -> Attention:

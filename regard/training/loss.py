@@ -43,30 +43,37 @@ def projected_loss(states: Tensor, weight: Tensor, targets: Tensor, smoothing: f
 
 
 class _ProjectedLoss(torch.autograd.Function):
+    """With p = softmax(logits), d loss / d logits = p - (1 - ε) on the target - ε / V everywhere.
+
+    The last term is the same for all pieces, so its share of both gradients is a product of sums, and the mean of a row
+    of logits is the state times the mean of the output matrix: neither needs a pass over the logits.
+    """
+
     @staticmethod
     def forward(
         context: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float
     ) -> tuple[Tensor, Tensor]:
-        vocabulary = weight.size(0)
+        mean_weight = weight.mean(0)  #                                                [D]
         wants_gradient = any(context.needs_input_grad)
         states_gradient = torch.empty_like(states) if wants_gradient else None
         weight_gradient = torch.zeros_like(weight) if wants_gradient else None
         smoothed, plain = states.new_zeros(()), states.new_zeros(())
         for start in range(0, states.size(0), CHUNK):
             rows, wanted = states[start : start + CHUNK], targets[start : start + CHUNK, None]
-            logits = rows @ weight.t()  #                                             [chunk, V]
-            logits -= logits.amax(-1, keepdim=True)  # the loss stays the same and exp cannot overflow
-            of_target = logits.gather(-1, wanted)  #                                  [chunk, 1]
-            mean = logits.mean(-1, keepdim=True)  #                                   [chunk, 1]
-            total = logits.exp_().sum(-1, keepdim=True)  #                            [chunk, 1]
-            plain += (total.log() - of_target).sum()
-            smoothed += (total.log() - (1 - smoothing) * of_target - smoothing * mean).sum()
+            logits = rows @ weight.t()  #                                              [chunk, V]
+            of_target = logits.gather(-1, wanted).squeeze(-1)  #                       [chunk]
+            log_probabilities = logits.log_softmax(-1)  #                              [chunk, V]
+            of_rows = -log_probabilities.gather(-1, wanted).squeeze(-1)  #             [chunk]
+            plain += of_rows.sum()
+            smoothed += (of_rows + smoothing * (of_target - rows @ mean_weight)).sum()
             if states_gradient is not None and weight_gradient is not None:
-                # d loss / d logits = softmax - wanted distribution, written over the logits
-                gradient = logits.div_(total).sub_(smoothing / vocabulary)
-                gradient.scatter_add_(-1, wanted, torch.full_like(of_target, smoothing - 1))
+                gradient = log_probabilities.exp_()
+                gradient.scatter_add_(-1, wanted, torch.full_like(wanted, smoothing - 1, dtype=gradient.dtype))
                 torch.mm(gradient, weight, out=states_gradient[start : start + CHUNK])
                 weight_gradient.addmm_(gradient.t(), rows)
+        if states_gradient is not None and weight_gradient is not None:
+            states_gradient.sub_(mean_weight, alpha=smoothing)
+            weight_gradient.sub_(states.sum(0), alpha=smoothing / weight.size(0))
         context.save_for_backward(states_gradient, weight_gradient)
         context.mark_non_differentiable(plain)
         return smoothed, plain

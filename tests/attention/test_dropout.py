@@ -15,7 +15,7 @@ SHARES = pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.5, 0.9])
 
 def dropped(share: float, seed: int) -> torch.Tensor:
     torch.manual_seed(seed)
-    return (keep_mask(torch.empty(COUNT), share) == 0).float()
+    return (keep_mask(torch.Size([COUNT]), share) == 0).float()
 
 
 @SHARES

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from regard.attention.cache import KeyValueCache
 from regard.attention.changes import changed
+from regard.attention.layout import PADDED
 from regard.attention.masks import causal_mask
 from regard.attention.multi_head import CrossAttention, MultiHead, SelfAttention, linear
 from regard.attention.scaled_dot import attend, attend_fused
@@ -86,7 +87,7 @@ def test_a_cache_changes_nothing(sizes: list[int]) -> None:
 def test_hard_and_temperature_can_be_changed_in_a_trained_module() -> None:
     torch.manual_seed(0)
     attention, (x, _) = SelfAttention(D, H), given()
-    query, key, value = attention.split(attention.query_key_value(x), 3)
+    query, key, value = PADDED.split(attention.query_key_value(x), 3, attention.heads)
     for change in ({"hard": True}, {"temperature": 3.0}):
         with changed(attention, **change):  # type: ignore[arg-type]
             found = attention.attend(query, key, value, None)

@@ -32,8 +32,8 @@ def test_a_shift_is_a_rotation() -> None:
 @pytest.mark.parametrize("kind", POSITIONS)
 def test_starting_later_gives_the_same_rows(kind: str) -> None:
     positions = POSITIONS[kind](20, 8)
-    assert torch.equal(positions(5, start=7), positions(20)[7:12])
-    assert len({tuple(row.tolist()) for row in positions(20)}) == 20
+    assert torch.equal(positions(torch.arange(7, 12)), positions(torch.arange(20))[7:12])
+    assert len({tuple(row.tolist()) for row in positions(torch.arange(20))}) == 20
 
 
 def test_only_learned_positions_learn_and_are_stored() -> None:
@@ -41,6 +41,6 @@ def test_only_learned_positions_learn_and_are_stored() -> None:
     assert not list(fixed.parameters())
     assert not fixed.state_dict()
     assert set(learned.state_dict()) == {"table"}
-    learned(3, start=2).sum().backward()
+    learned(torch.arange(2, 5)).sum().backward()
     assert learned.table.grad is not None
     assert learned.table.grad.sum(1).tolist() == [0.0, 0.0, 8.0, 8.0, 8.0, *[0.0] * 15]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
 from torch import Tensor
 
 from regard.attention.masks import causal_mask
-from regard.attention.scaled_dot import attend, attend_fused, best_only, to_weights
+from regard.attention.scaled_dot import attend, attend_batched, attend_fused, best_only, to_weights
 
 B, H, Q, K, E, F = 3, 2, 5, 7, 8, 6
 
@@ -132,13 +133,16 @@ def test_dropped_weights_mix_but_are_not_reported() -> None:
 
 @MASKS
 @pytest.mark.parametrize(("queries", "keys"), [(Q, K), (K, K), (1, K), (K, 1), (40, 33)])
-def test_the_fused_kernel_is_the_definition(name: str, queries: int, keys: int) -> None:
+@pytest.mark.parametrize("fast", [attend_fused, attend_batched])
+def test_fast_paths_are_the_definition(
+    name: str, queries: int, keys: int, fast: Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
+) -> None:
     """Outputs and gradients; a query that sees nothing gets zeros from both and no NaN comes back."""
     may_look = masks(queries, keys)[name]
     plain, fused = tensors(queries, keys), tensors(queries, keys)
     for each in (*plain, *fused):
         each.requires_grad_()
-    expected, found = attend(*plain, may_look)[0], attend_fused(*fused, may_look)
+    expected, found = attend(*plain, may_look)[0], fast(*fused, may_look)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     pull = drawn(*expected.shape, seed=7)
     expected.backward(pull)
@@ -158,3 +162,18 @@ def test_the_gradient_is_that_of_small_changes() -> None:
     given = [each.double().requires_grad_() for each in tensors(3, 4)]
     may_look = masks(3, 4)["some see nothing"]
     assert torch.autograd.gradcheck(lambda query, key, value: attend(query, key, value, may_look)[0], given)
+
+
+def test_the_written_gradient_knows_dropout() -> None:
+    plain, batched = tensors(), tensors()
+    for each in (*plain, *batched):
+        each.requires_grad_()
+    keep = (drawn(*plain[0].shape[:-1], plain[1].size(-2), seed=3) > 0).to(plain[0].dtype) * 2
+    expected = attend(*plain, drop=lambda weights: weights * keep)[0]
+    found = attend_batched(*batched, keep=keep)
+    torch.testing.assert_close(found, expected)
+    pull = drawn(*expected.shape, seed=7)
+    expected.backward(pull)
+    found.backward(pull)
+    for one, other in zip(plain, batched, strict=True):
+        torch.testing.assert_close(other.grad, one.grad)

@@ -58,11 +58,11 @@ def test_embeddings_have_unit_variance_beside_their_positions(width: int) -> Non
     torch.manual_seed(0)
     model = build(config.Transformer(width=width, heads=4, encoder_layers=1, decoder_layers=1), 2_000, 2_000)
     embedding = model.eval().source_embedding
-    vectors = embedding(torch.arange(1_000)[:, None]) - embedding.positions(1)
+    vectors = embedding(torch.arange(1_000)[:, None]) - embedding.positions(torch.tensor([0]))
     assert vectors.std().item() == pytest.approx(1.0, abs=0.05)
     assert_same(
         embedding(torch.tensor([[5, 6]]), start=3)[0, 1],
-        embedding.table.weight[6] * width**0.5 + embedding.positions(1, 4)[0],
+        embedding.table.weight[6] * width**0.5 + embedding.positions(torch.tensor(4)),
     )
 
 

@@ -1,0 +1,39 @@
+"""Which program decodes for a model: regard itself, or CTranslate2 with the same weights."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from regard.checkpoint import Trained
+from regard.decoding.engine import Engine
+from regard.errors import UsageError, did_you_mean
+from regard.models.int8 import in_int8
+from regard.tasks.crew import Crew
+from regard.tasks.decode import Native
+
+ENGINES = ("native", "ctranslate2", "auto")
+
+
+def choose_engine(
+    trained: Trained, name: str | Path, engine: str, *, int8: bool, shortlist: bool, workers: int
+) -> Engine:
+    """`auto` is CTranslate2 where it is installed and can do what is asked."""
+    if engine not in ENGINES:
+        raise UsageError(f"no engine {engine!r}.{did_you_mean(engine, ENGINES)} There are {', '.join(ENGINES)}")
+    if shortlist and engine == "ctranslate2":
+        raise UsageError("--shortlist is of the native engine; leave it out, or --engine ctranslate2")
+    if engine == "auto":
+        able = find_spec("ctranslate2") is not None and not shortlist and trained.model.device.type == "cpu"
+        engine = "ctranslate2" if able else "native"
+    if engine == "ctranslate2":
+        from regard.export.ctranslate2 import open_engine
+
+        return open_engine(name, int8, workers)
+    if shortlist and trained.lexicon is None:
+        raise UsageError(
+            f"{name} carries no lexicon to make shortlists from: an older regard trained it. Leave out --shortlist, or "
+            "go on training it for an update: what is written then has one"
+        )
+    native = Native(in_int8(trained.model) if int8 else trained.model, trained.lexicon if shortlist else None)
+    return Crew(native, workers) if workers > 1 else native

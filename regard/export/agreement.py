@@ -1,0 +1,82 @@
+"""Does an exported model write what the original writes? Both decode the same sentences, and are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+from regard import config
+from regard.data.tokenizer import Tokenizer
+from regard.decoding.options import Hypothesis, Search
+
+Decode: TypeAlias = Callable[[Sequence[Sequence[int]], Search, config.Decoding], list[list[Hypothesis]]]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A sentence that the two write differently."""
+
+    source: str
+    original: str
+    original_score: float
+    exported: str
+    exported_score: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How two ways to run one model compare."""
+
+    sentences: int
+    identical: int
+    score_difference: float
+    """The greatest between two outputs that are the same."""
+    differences: list[Difference]
+
+    @property
+    def share(self) -> float:
+        """Of the sentences, those with identical output."""
+        return self.identical / self.sentences if self.sentences else 1.0
+
+    def lines(self, engine: str, shown: int = 5) -> list[str]:
+        """For people."""
+        lines = [
+            f"{self.identical:,} of {self.sentences:,} texts identical ({self.share:.1%}), "
+            f"scores of these differ by at most {self.score_difference:.1e}"
+        ]
+        width = max(len("original"), len(engine))
+        for each in self.differences[:shown]:
+            lines += [
+                f"  {'source':{width}}            {each.source}",
+                f"  {'original':{width}}  {each.original_score:8.4f}  {each.original}",
+                f"  {engine:{width}}  {each.exported_score:8.4f}  {each.exported}",
+            ]
+        if len(self.differences) > shown:
+            lines.append(f"  … and {len(self.differences) - shown:,} more")
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "share": self.share}
+
+
+def compare(
+    original: Decode,
+    exported: Decode,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    search: Search,
+    settings: config.Decoding,
+) -> Agreement:
+    """Decode texts, each short enough for the model, in both ways; the best output of each counts."""
+    sources = tokenizer.encode_all(texts, "source")
+    differences, greatest = [], 0.0
+    results = (decode(sources, search, settings) for decode in (original, exported))
+    for text, (ours, *_), (theirs, *_) in zip(texts, *results, strict=True):
+        if tokenizer.line(ours.tokens) == tokenizer.line(theirs.tokens):
+            greatest = max(greatest, abs(ours.score - theirs.score))
+        else:
+            lines = tokenizer.line(ours.tokens), tokenizer.line(theirs.tokens)
+            differences.append(Difference(text, lines[0], ours.score, lines[1], theirs.score))
+    return Agreement(len(texts), len(texts) - len(differences), greatest, differences)

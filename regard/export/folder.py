@@ -1,0 +1,121 @@
+"""The folder that an export is: written whole or not at all, and saying itself what it holds."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from regard import __version__, files, recipes
+from regard.checkpoint import BUNDLED_FOLDER, MODEL, Trained, without_paths
+from regard.errors import CheckpointError, UsageError
+
+FORMAT = 1
+DESCRIPTION = "regard.json"
+BLOCK = 1 << 20  # bytes read at a time
+
+
+def need(*packages: str) -> None:
+    """Optional packages, or an error that says how to get them."""
+    for name in packages:
+        if find_spec(name) is None:
+            raise UsageError(f"this needs {name}: pip install 'regard[export]'")
+
+
+def default_folder(file: Path, engine: str) -> Path:
+    """Where the export of a model file goes, and is looked for: beside the file; of a bundled one, here."""
+    if file.name == MODEL:
+        return file.parent / engine
+    place = Path() if file.resolve().parent == BUNDLED_FOLDER.resolve() else file.parent
+    return place / f"{file.stem}-{engine}"
+
+
+def fingerprint(file: Path) -> str:
+    """Of all in a model file that decides what it writes; scores that are added to its provenance change nothing."""
+    total = hashlib.sha256()
+    try:
+        with file.open("rb") as stream:
+            header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+            header.get("__metadata__", {}).pop("provenance", None)
+            total.update(json.dumps(header, sort_keys=True).encode())
+            while block := stream.read(BLOCK):
+                total.update(block)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"cannot read {file}: {error}") from None
+    return total.hexdigest()
+
+
+def read_description(folder: Path) -> dict[str, Any] | None:
+    """What an export says of itself; None if the folder is none."""
+    try:
+        found = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and "engine" in found else None
+
+
+def describe(folder: Path, trained: Trained, engine: str, made_from: str, **facts: Any) -> None:
+    """Put beside an exported model what is needed to use it: tokenizer, recipe and provenance."""
+    names = {"joint": "tokenizer.model", "source": "source.model", "target": "target.model"}
+    pieces = {names[side]: base64.b64decode(text) for side, text in trained.tokenizer.to_dict().items()}
+    for name, content in pieces.items():
+        (folder / name).write_bytes(content)
+    settings = without_paths(recipes.to_dict(trained.recipe))
+    settings["data"]["folder"] = ""
+    description = {
+        "format": FORMAT,
+        "engine": engine,
+        "regard": __version__,
+        "fingerprint": made_from,
+        "sentencepiece": sorted(pieces),
+        **facts,
+        "recipe": settings,
+        "provenance": trained.provenance,
+    }
+    text = json.dumps(description, ensure_ascii=False, indent=1)
+    (folder / DESCRIPTION).write_text(text + "\n", encoding="utf-8")
+
+
+@contextmanager
+def replacing(folder: Path) -> Iterator[Path]:
+    """Write into the folder that is given; when all went well it takes the place of `folder`."""
+    folder = folder.resolve()
+    require_ours(folder)
+    temporary, old = (folder.with_name(f"{folder.name}.{os.getpid()}.{end}") for end in ("tmp", "old"))
+    try:
+        temporary.mkdir(parents=True)
+        yield temporary
+        for file in temporary.iterdir():
+            with file.open("r+b") as stream:  # Windows syncs only what may be written
+                os.fsync(stream.fileno())
+        if folder.exists():
+            folder.rename(old)  # a folder cannot take the place of one that is not empty
+        try:
+            temporary.rename(folder)
+        except OSError:
+            if old.exists():
+                old.rename(folder)
+            raise
+        files.sync_folder(folder.parent)
+    except OSError as error:
+        raise CheckpointError(f"cannot write {folder}: {error}. What was there before is untouched.") from None
+    finally:
+        for leftover in (temporary, old):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+
+def require_ours(folder: Path) -> None:
+    """Only an earlier export is ever replaced."""
+    if not folder.exists() or read_description(folder) is not None:
+        return
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is a file; an export is a folder: name another with -o")
+    if any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty and not an earlier export; name another folder with -o")

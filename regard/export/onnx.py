@@ -1,0 +1,286 @@
+"""regard's Transformer for onnxruntime: two graphs, one that reads and one that writes a token, and an engine that runs
+them under our own search.
+
+S sentences · W hypotheses of each · N = S·W rows · K source positions · T tokens so far · L decoder layers · H heads
+· E width of a head · D width · V vocabulary
+"""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from regard import config
+from regard.attention.scaled_dot import attend
+from regard.checkpoint import Trained
+from regard.data.batching import pad
+from regard.data.tokenizer import END, PAD
+from regard.decoding.batches import in_batches
+from regard.decoding.options import Hypothesis, Search
+from regard.decoding.search import search
+from regard.errors import CheckpointError
+from regard.export.folder import describe, need, read_description, replacing
+from regard.models.layers import DecoderLayer, Embedding, EncoderLayer, FeedForward, Residual
+from regard.models.transformer import Transformer
+from regard.tasks.decode import SPECIAL, length_limit
+
+NAME = "onnx"
+ENCODER, DECODER = "encoder.onnx", "decoder.onnx"
+OPSET = 17
+MEMORY = ("memory_key", "memory_value", "may_look")
+CACHE = ("past_key", "past_value")
+GROWN = ("key", "value")
+
+
+def export_onnx(trained: Trained, folder: Path, *, made_from: str = "") -> None:
+    """Write a folder with two graphs; docs/export.md says what goes in and comes out."""
+    need("onnx")
+    import onnx
+
+    reader, writer = Reader(trained.model).eval(), Writer(trained.model).eval()  # torch sets back what mode it finds
+    with replacing(folder) as temporary:
+        source = torch.tensor([[4, 5, END], [6, END, PAD]])  # any ids: shapes are what matters
+        with torch.no_grad():
+            memory = reader(source)
+        layers, _, heads, _, width = memory[0].shape
+        past = torch.zeros(layers, 4, heads, 3, width)
+        save(reader, (source,), temporary / ENCODER, ("source",), MEMORY)
+        save(
+            writer,
+            (source.new_ones(4), past, past, *memory),
+            temporary / DECODER,
+            ("last", *CACHE, *MEMORY),
+            ("logits", *GROWN),
+        )
+        for name in (ENCODER, DECODER):
+            onnx.checker.check_model(str(temporary / name))
+        describe(
+            temporary, trained, NAME, made_from, version=onnx.__version__, opset=OPSET, shape=[layers, heads, width]
+        )
+
+
+AXES = {
+    "source": {0: "sentences", 1: "source_positions"},
+    "memory_key": {1: "sentences", 3: "source_positions"},
+    "memory_value": {1: "sentences", 3: "source_positions"},
+    "may_look": {0: "sentences", 1: "source_positions"},
+    "last": {0: "rows"},
+    "past_key": {1: "rows", 3: "written"},
+    "past_value": {1: "rows", 3: "written"},
+    "logits": {0: "rows"},
+    "key": {1: "rows", 3: "written_now"},
+    "value": {1: "rows", 3: "written_now"},
+}
+
+
+def save(
+    module: nn.Module, inputs: tuple[Tensor, ...], file: Path, input_names: Sequence[str], output_names: Sequence[str]
+) -> None:
+    """One graph, by the exporter that needs no further package; torch announces that there is a newer one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.onnx.export(
+            module,
+            inputs,
+            str(file),
+            input_names=input_names,
+            output_names=output_names,
+            dynamic_axes={name: AXES[name] for name in (*input_names, *output_names)},
+            opset_version=OPSET,
+            dynamo=False,
+        )
+
+
+class Reader(nn.Module):
+    """Source ids [S, K] → what the decoder looks at: keys and values [L, S, H, K, E], and where [S, K]."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        may_look = source != PAD  #                                       [S, K]
+        x = embed(self.model.source_embedding, source, 0)  #              [S, K, D]
+        for layer in cast("Sequence[EncoderLayer]", self.model.encoder):
+            attention = layer.self_attention
+
+            def look(x: Tensor, attention: Any = attention) -> Tensor:
+                query, key, value = split(attention.query_key_value(x), 3, attention.heads)
+                return merge(attention, attend(query, key, value, may_look[:, None, None])[0])
+
+            x = around(layer.after_self, x, look)
+            x = around(layer.after_feed_forward, x, think(layer.feed_forward))
+        memory = self.model.encoder_norm(x)
+        read = [layer.cross_attention for layer in cast("Sequence[DecoderLayer]", self.model.decoder)]
+        pairs = [split(attention.key_value(memory), 2, attention.heads) for attention in read]
+        return torch.stack([key for key, _ in pairs]), torch.stack([value for _, value in pairs]), may_look
+
+
+class Writer(nn.Module):
+    """Last ids [N] and the keys and values so far [L, N, H, T, E] → logits [N, V], and both grown by one position."""
+
+    def __init__(self, model: Transformer) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(
+        self,
+        last: Tensor,
+        past_key: Tensor,
+        past_value: Tensor,
+        memory_key: Tensor,
+        memory_value: Tensor,
+        may_look: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        keys, values = [], []
+        x = embed(self.model.target_embedding, last[:, None], past_key.size(3))  # [N, 1, D]
+        for number, layer in enumerate(cast("Sequence[DecoderLayer]", self.model.decoder)):
+            own, cross = layer.self_attention, layer.cross_attention
+
+            def look_back(x: Tensor, number: int = number, own: Any = own) -> Tensor:
+                query, key, value = split(own.query_key_value(x), 3, own.heads)  #   [N, H, 1, E]
+                keys.append(torch.cat([past_key[number], key], 2))
+                values.append(torch.cat([past_value[number], value], 2))
+                return merge(own, attend(query, keys[-1], values[-1])[0])
+
+            def look_at_source(x: Tensor, number: int = number, cross: Any = cross) -> Tensor:
+                together = x.view(memory_key.size(1), -1, x.size(2))  # [S, W, D]: a sentence's memory is held once
+                (query,) = split(cross.query(together), 1, cross.heads)
+                mixed, _ = attend(query, memory_key[number], memory_value[number], may_look[:, None, None])
+                return merge(cross, mixed).view(-1, 1, x.size(2))
+
+            x = around(layer.after_self, x, look_back)
+            x = around(layer.after_cross, x, look_at_source)
+            x = around(layer.after_feed_forward, x, think(layer.feed_forward))
+        logits = self.model.output(self.model.decoder_norm(x))[:, 0]
+        return logits, torch.stack(keys), torch.stack(values)
+
+
+def embed(embedding: Embedding, ids: Tensor, start: int) -> Tensor:
+    vectors: Tensor = embedding.table(ids) * embedding.scale
+    return vectors + embedding.positions.table[start : start + ids.size(1)]
+
+
+def around(residual: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+    added: Tensor = x + sublayer(residual.norm(x) if residual.before else x)
+    return added if residual.before else residual.norm(added)
+
+
+def think(feed_forward: FeedForward) -> Callable[[Tensor], Tensor]:
+    return lambda x: feed_forward.narrow(feed_forward.widen(x).relu())
+
+
+def split(x: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
+    """[B, Q, parts·D] → parts × [B, H, Q, E]."""
+    shaped = x.view(x.size(0), x.size(1), parts, heads, x.size(2) // (parts * heads))
+    return shaped.permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def merge(attention: Any, mixed: Tensor) -> Tensor:
+    output: Tensor = attention.output(mixed.transpose(1, 2).flatten(2))  # [B, H, Q, E] → [B, Q, D]
+    return output
+
+
+class OnnxModel:
+    """The two graphs as something our search can step through."""
+
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        need("onnxruntime")
+        import onnxruntime as runtime
+
+        description = read_description(folder)
+        if description is None or description["engine"] != NAME:
+            raise CheckpointError(f"{folder} is no export of regard for onnxruntime; see `regard export --to {NAME}`")
+        options = runtime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = 3  # errors only
+        try:
+            self._reader, self._writer = (
+                runtime.InferenceSession(str(folder / name), options, providers=["CPUExecutionProvider"])
+                for name in (ENCODER, DECODER)
+            )
+        except Exception as error:  # onnxruntime's own kinds of exception have no parent but this
+            raise CheckpointError(f"onnxruntime cannot load {folder}: {error}") from None
+        self.max_positions = int(description["recipe"]["model"]["max_positions"])
+        self._shape = description["shape"]
+
+    def start(self, source: Tensor) -> OnnxState:
+        """Read the source once; nothing is written yet."""
+        memory = self._run(self._reader, source=source)
+        layers, heads, width = self._shape
+        nothing = torch.zeros(layers, source.size(0), heads, 0, width)
+        return OnnxState(memory, [nothing, nothing], hypotheses=1)
+
+    def step(self, last: Tensor, state: OnnxState) -> tuple[Tensor, OnnxState]:
+        """The last id of each row [N] → logits for the next [N, V], and the state after."""
+        given = dict(zip((*CACHE, *MEMORY), (*state.past, *state.memory), strict=True))
+        logits, *past = self._run(self._writer, last=last, **given)
+        return logits, OnnxState(state.memory, past, state.hypotheses)
+
+    def _run(self, session: Any, **inputs: Tensor) -> list[Tensor]:
+        outputs: list[np.ndarray[Any, Any]] = session.run(None, {name: each.numpy() for name, each in inputs.items()})
+        return [torch.from_numpy(each) for each in outputs]
+
+
+class OnnxEngine:
+    """Decodes as `regard.tasks.decode.decode` does, with the same search, over onnxruntime."""
+
+    def __init__(self, folder: Path, threads: int = 1) -> None:
+        self.model = OnnxModel(folder, threads)
+
+    def decode(
+        self,
+        sources: Sequence[Sequence[int]],
+        options: Search,
+        settings: config.Decoding,
+        prefixes: Sequence[Sequence[int]] | None = None,
+    ) -> list[list[Hypothesis]]:
+        """Ids in, hypotheses out, in the order given."""
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+        prefixes = [()] * len(sources) if prefixes is None else prefixes
+        width = options.nbest if options.sample else options.beam
+        for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, width):
+            rows = [np.array(sources[index], dtype=np.int64) for index in batch]
+            forced = [prefixes[index] for index in batch]
+            limits = [
+                length_limit(len(row), settings, self.model.max_positions, len(prefix))
+                for row, prefix in zip(rows, forced, strict=True)
+            ]
+            results = search(
+                self.model,
+                torch.from_numpy(pad(rows, end=True)),
+                torch.tensor(limits),
+                options,
+                SPECIAL,
+                prefixes=forced,
+                seeds=[zlib.crc32(row.astype("<i4").tobytes()) for row in rows],
+            )
+            for index, hypotheses in zip(batch, results, strict=True):
+                found[index] = hypotheses
+        return found
+
+
+@dataclass(frozen=True)
+class OnnxState:
+    """What goes into the decoder's graph besides the last token."""
+
+    memory: list[Tensor]  # keys, values [L, S, H, K, E] and may_look [S, K]
+    past: list[Tensor]  #   keys, values [L, N, H, T, E]
+    hypotheses: int  #      W
+
+    def select(self, rows: Tensor) -> OnnxState:
+        """rows [S', W']: for each sentence that goes on, the rows that continue it."""
+        key, value, may_look = self.memory
+        sentences = rows[:, 0] // self.hypotheses
+        if sentences.numel() < may_look.size(0):
+            key, value, may_look = key[:, sentences], value[:, sentences], may_look[sentences]
+        past = [each.index_select(1, rows.flatten()) for each in self.past]
+        return OnnxState([key, value, may_look], past, rows.size(1))

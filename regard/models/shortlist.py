@@ -1,0 +1,63 @@
+"""A model that looks for its next piece among a few hundred instead of the whole vocabulary.
+
+The pieces that any sentence of the batch may write share one small output matrix; a sentence is barred from those that
+only others may write, so that what comes out for it does not depend on them. To the search, the small vocabulary is
+the vocabulary: `ids` tells what its numbers mean.
+
+S sentences · W hypotheses of each · N = S·W rows · n pieces in the shortlist · D width
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+SPECIAL = 4  # PAD, START, END and UNKNOWN are the first ids, and stay so in every shortlist
+
+
+class Shortlisted:
+    """Steppable, as the model it wraps."""
+
+    def __init__(
+        self, model: Any, lists: Sequence[Tensor], project: Callable[[Tensor], Callable[[Tensor], Tensor]]
+    ) -> None:
+        """`lists` holds the ids that each sentence may write; `project` makes an output layer of some ids."""
+        special = torch.arange(SPECIAL)
+        self.model = model
+        self.ids: Tensor = torch.cat([special, *lists]).unique()  # type: ignore[no-untyped-call]  # [n], sorted
+        self.project = project(self.ids)
+        self.barred = torch.full((len(lists), 1, len(self.ids)), float("-inf"))  # [S, 1, n]
+        self.barred[:, :, :SPECIAL] = 0.0
+        for row, each in zip(self.barred, lists, strict=True):
+            row[:, torch.searchsorted(self.ids, each)] = 0.0
+
+    def numbers(self, ids: Sequence[int]) -> list[int]:
+        """What ids of the whole vocabulary are called in the shortlist, which must hold them."""
+        return torch.searchsorted(self.ids, torch.tensor(ids, dtype=self.ids.dtype)).tolist()
+
+    def meanings(self, numbers: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self.ids[list(numbers)].tolist())
+
+    def start(self, source: Tensor) -> ShortlistedState:
+        return ShortlistedState(self.model.start(source), self.barred)
+
+    def step(self, last: Tensor, state: ShortlistedState) -> tuple[Tensor, ShortlistedState]:
+        states, inner = self.model.advance(self.ids[last], state.inner)  # [N, D]
+        logits = self.project(states).view(len(state.barred), -1, len(self.ids))  # [S, W, n]
+        return logits.add_(state.barred).flatten(0, 1), ShortlistedState(inner, state.barred)
+
+
+@dataclass
+class ShortlistedState:
+    inner: Any
+    barred: Tensor  # [S, 1, n]
+
+    def select(self, rows: Tensor) -> ShortlistedState:
+        barred = self.barred
+        if len(rows) < len(barred):
+            barred = barred[rows[:, 0] // self.inner.hypotheses]
+        return ShortlistedState(self.inner.select(rows), barred)

@@ -1,0 +1,202 @@
+"""What CTranslate2 makes of a model is what the model makes of it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard import config
+from regard.checkpoint import Trained, save_model, store_scores, unique_weights
+from regard.data.tokenizer import END
+from regard.decoding.options import Search
+from regard.errors import CheckpointError, UsageError
+from regard.export import ctranslate2 as export
+from regard.export.ctranslate2 import CTranslate2Engine, export_ctranslate2, open_engine
+from regard.export.folder import fingerprint
+from regard.tasks.decode import decode
+from regard.tasks.translator import Translator
+from tests.conftest import made_up_sentences
+from tests.export.variants import each_variant, require_same, source_ids, trained
+
+pytest.importorskip("ctranslate2")
+
+
+@pytest.fixture(scope="module")
+def known(tiny_translator: Translator) -> Trained:
+    """A model that has learned something, so that its sentences end."""
+    each = tiny_translator
+    return Trained(each.model, each.tokenizer, each.recipe, each.provenance)
+
+
+@pytest.fixture(scope="module")
+def engine(known: Trained) -> CTranslate2Engine:
+    return open_engine(known)
+
+
+def sentences(known: Trained) -> list[list[int]]:
+    return known.tokenizer.encode_all(made_up_sentences(1, 16) + made_up_sentences(3, 14), "source")
+
+
+@each_variant
+def test_every_kind_of_model_writes_the_same(variant: str, tiny_recipe: config.Recipe) -> None:
+    model = trained(variant, tiny_recipe)
+    exported, sources = open_engine(model), source_ids(model)
+    for beam in (1, 5):
+        search = Search(beam=beam)
+        ours = decode(model.model, sources, search, model.recipe.decoding)
+        assert len({found[0].tokens for found in ours}) > 1  # or anything would do
+        require_same(ours, exported.decode(sources, search, model.recipe.decoding))
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        Search(beam=1),
+        Search(beam=5),
+        Search(beam=3, nbest=2),
+        Search(length_penalty="mean"),
+        Search(beam=3, nbest=3, length_penalty="none"),
+        Search(alpha=2.0, early_stop=False),
+    ],
+    ids=["greedy", "beam", "nbest", "mean", "none", "alpha"],
+)
+def test_options_mean_the_same(search: Search, known: Trained, engine: CTranslate2Engine) -> None:
+    sources, settings = sentences(known), known.recipe.decoding
+    ours = decode(known.model, sources, search, settings)
+    assert {found[0].finish_reason for found in ours} >= {"end"}
+    require_same(ours, engine.decode(sources, search, settings))
+
+
+@pytest.mark.parametrize(("ratio", "extra"), [(0.0, 1), (0.0, 3), (0.5, 0), (1.0, 0)])
+@pytest.mark.parametrize("beam", [1, 4])
+def test_each_sentence_has_its_own_limit(
+    ratio: float, extra: int, beam: int, known: Trained, engine: CTranslate2Engine
+) -> None:
+    settings = replace(known.recipe.decoding, max_ratio=ratio, max_extra=extra)
+    sources = sentences(known)
+    ours = decode(known.model, sources, Search(beam=beam), settings)
+    assert any(found[0].finish_reason == "length" for found in ours)
+    require_same(ours, engine.decode(sources, Search(beam=beam), settings))
+
+
+def test_nothing_is_written_where_nothing_may_be(known: Trained, engine: CTranslate2Engine) -> None:
+    settings = replace(known.recipe.decoding, max_ratio=0.0, max_extra=0)
+    assert engine.decode([[5, 6]], Search(), settings) == decode(known.model, [[5, 6]], Search(), settings)
+    assert engine.decode([], Search(), known.recipe.decoding) == []
+    assert engine.decode([[]], Search(), known.recipe.decoding)[0][0].tokens == ()
+
+
+def test_an_output_may_be_empty(tiny_recipe: config.Recipe) -> None:
+    silent = trained("untied", tiny_recipe)
+    with torch.no_grad():
+        silent.model.output.weight[END, 0] += 10
+    sources, settings = source_ids(silent), silent.recipe.decoding
+    for beam in (1, 3):
+        ours = decode(silent.model, sources, Search(beam=beam), settings)
+        assert {found[0].tokens for found in ours} == {()}
+        require_same(ours, open_engine(silent).decode(sources, Search(beam=beam), settings))
+
+
+@pytest.mark.parametrize("beam", [1, 5])
+def test_a_prefix_is_kept_and_counts(beam: int, known: Trained, engine: CTranslate2Engine) -> None:
+    sources, settings, search = sentences(known), known.recipe.decoding, Search(beam=beam)
+    prefixes = [ids[:length] for ids, length in zip(reversed(sources), [0, 1, 3] * 10, strict=True)]
+    theirs = engine.decode(sources, search, settings, prefixes)
+    ours = decode(known.model, sources, search, settings, prefixes)
+    assert all(found[0].tokens[: len(prefix)] == tuple(prefix) for found, prefix in zip(theirs, prefixes, strict=True))
+    same = [(left, right) for left, right in zip(ours, theirs, strict=True) if left[0].tokens == right[0].tokens]
+    assert len(same) >= len(sources) - 1  # CTranslate2 lets a beam end right after a prefix only in first place
+    require_same([left for left, _ in same], [right for _, right in same])
+
+
+def test_no_repeat_ngram_is_kept(known: Trained, engine: CTranslate2Engine) -> None:
+    settings = replace(known.recipe.decoding, max_extra=30)
+    free = engine.decode(sentences(known), Search(), settings)
+    ruled = engine.decode(sentences(known), Search(no_repeat_ngram=1), settings)
+    assert any(len(set(found[0].tokens)) < len(found[0].tokens) for found in free)
+    assert all(len(set(found[0].tokens)) == len(found[0].tokens) for found in ruled)
+
+
+def test_a_batch_changes_nothing(known: Trained, engine: CTranslate2Engine) -> None:
+    sources, settings = sentences(known), known.recipe.decoding
+    alone = [engine.decode([source], Search(), settings)[0] for source in sources]
+    require_same(alone, engine.decode(sources, Search(), settings))
+    require_same(alone, engine.decode(sources, Search(), replace(settings, batch_tokens=1)))
+
+
+def test_without_exactness_only_the_scores_suffer(known: Trained, engine: CTranslate2Engine) -> None:
+    sources, settings = sentences(known), known.recipe.decoding
+    exact, quick = engine.decode(sources, Search(), settings), open_engine(known, exact=False).decode(
+        sources, Search(), settings
+    )  # fmt: skip
+    for (left, *_), (right, *_) in zip(exact, quick, strict=True):
+        assert right.tokens == left.tokens
+        assert left.score < right.score < left.score + 0.1
+        assert right.token_log_probabilities == ()
+
+
+def test_int8_is_smaller_and_leaves_the_original_alone(known: Trained, tmp_path: Path) -> None:
+    before = {name: weight.clone() for name, weight in unique_weights(known.model).items()}
+    sizes = []
+    for int8 in (False, True):
+        export_ctranslate2(known, tmp_path / str(int8), int8=int8)
+        sizes.append((tmp_path / str(int8) / "model.bin").stat().st_size)
+    assert sizes[1] < 0.5 * sizes[0]
+    assert all(torch.equal(weight, before[name]) for name, weight in unique_weights(known.model).items())
+    ours = decode(known.model, sentences(known), Search(), known.recipe.decoding)
+    theirs = CTranslate2Engine(tmp_path / "True").decode(sentences(known), Search(), known.recipe.decoding)
+    assert sum(left[0].tokens == right[0].tokens for left, right in zip(ours, theirs, strict=True)) > 0.5 * len(ours)
+
+
+def test_samples_are_refused(known: Trained, engine: CTranslate2Engine) -> None:
+    with pytest.raises(UsageError, match="--engine native"):
+        engine.decode([[5]], Search(sample=True), known.recipe.decoding)
+
+
+@pytest.fixture
+def run(known: Trained, tmp_path: Path) -> Path:
+    """A run folder with its model."""
+    save_model(tmp_path / "model.safetensors", unique_weights(known.model), known.recipe, known.tokenizer, {})
+    return tmp_path
+
+
+def test_an_export_of_the_very_model_is_used(run: Path, known: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = run / "model.safetensors"
+    export_ctranslate2(known, run / "ctranslate2", made_from=fingerprint(file))
+    store_scores(file, {"test": [{"name": "BLEU", "value": 1.0}]})  # changes nothing that is written
+    monkeypatch.setattr(export, "write_model", None)
+    for int8 in (False, True):
+        used = open_engine(run, int8=int8)
+        assert (used.notice, used.int8) == ("", int8)
+
+
+def test_an_export_of_another_state_is_not(run: Path, known: Trained, tiny_recipe: config.Recipe) -> None:
+    file, other = run / "model.safetensors", trained("pre-norm", tiny_recipe)
+    export_ctranslate2(known, run / "ctranslate2", made_from=fingerprint(file))
+    save_model(file, unique_weights(other.model), other.recipe, other.tokenizer, {})
+    used = open_engine(run)
+    assert str(run / "ctranslate2") in used.notice
+    require_same(
+        decode(other.model, source_ids(other), Search(), other.recipe.decoding),
+        used.decode(source_ids(other), Search(), other.recipe.decoding),
+    )
+
+
+def test_eight_bits_do_not_stand_for_thirty_two(run: Path, known: Trained) -> None:
+    export_ctranslate2(known, run / "ctranslate2", int8=True, made_from=fingerprint(run / "model.safetensors"))
+    assert not open_engine(run).int8
+
+
+def test_other_folders_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="regard export"):
+        CTranslate2Engine(tmp_path)
+
+
+def test_without_the_extra(known: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    with pytest.raises(UsageError, match=r"ctranslate2: pip install 'regard\[export\]'"):
+        open_engine(known)

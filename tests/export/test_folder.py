@@ -1,0 +1,109 @@
+"""An export is whole or not there, replaces nothing but an export, and holds nothing that could run."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import pickletools
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sentencepiece
+
+from regard import config
+from regard.checkpoint import Trained, save_model, unique_weights
+from regard.data.tokenizer import Side
+from regard.errors import CheckpointError, UsageError
+from regard.export import ctranslate2, onnx
+from regard.export.ctranslate2 import export_ctranslate2
+from regard.export.folder import fingerprint, read_description
+from regard.export.onnx import export_onnx
+from tests.export.variants import trained
+
+for package in ("ctranslate2", "onnx", "onnxruntime"):
+    pytest.importorskip(package)
+SIDES: tuple[Side, ...] = ("source", "target")
+Export = Callable[[Trained, Path], None]
+each_export = pytest.mark.parametrize("export", [export_ctranslate2, export_onnx])
+
+
+@pytest.fixture(scope="module")
+def model(tiny_recipe: config.Recipe) -> Trained:
+    return trained("paper", tiny_recipe)
+
+
+@pytest.mark.parametrize("variant", ["paper", "separate vocabularies"])
+@each_export
+def test_the_folder_documents_itself(export: Export, variant: str, tiny_recipe: config.Recipe, tmp_path: Path) -> None:
+    exported = trained(variant, tiny_recipe)
+    export(exported, tmp_path / "a" / "out")
+    description = read_description(tmp_path / "a" / "out")
+    assert description is not None
+    assert description["recipe"]["model"]["norm"] == exported.recipe.model.norm
+    text = "Bade miko."
+    for name, side in zip(description["sentencepiece"], SIDES[: 1 if exported.tokenizer.joint else 2], strict=True):
+        pieces = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "a" / "out" / name))
+        assert pieces.encode(text) == exported.tokenizer.encode(text, side)
+
+
+@each_export
+def test_nothing_in_it_can_run(export: Export, model: Trained, tmp_path: Path) -> None:
+    export(model, tmp_path / "out")
+    for file in (tmp_path / "out").iterdir():
+        assert not zipfile.is_zipfile(file)
+        with pytest.raises(ValueError), file.open("rb") as stream:
+            pickletools.dis(stream, out=io.StringIO())
+
+
+@each_export
+def test_only_an_earlier_export_is_replaced(export: Export, model: Trained, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    export(model, mine)  # an empty folder is free
+    (mine / "left").write_text("over")
+    export(model, mine)
+    assert not (mine / "left").exists()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("years of work")
+    with pytest.raises(UsageError, match="not empty"):
+        export(model, other)
+    with pytest.raises(UsageError, match="is a file"):
+        export(model, other / "thesis.txt")
+    assert (other / "thesis.txt").read_text() == "years of work"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["mine", "other"]
+
+
+@each_export
+def test_a_full_disk_leaves_what_was_there(
+    export: Export, model: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export(model, tmp_path / "out")
+    before = {each.name: each.read_bytes() for each in (tmp_path / "out").iterdir()}
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for module in (ctranslate2, onnx):
+        monkeypatch.setattr(module, "describe", full)
+    with pytest.raises(CheckpointError, match=r"cannot write .*out.*No space left.*untouched"):
+        export(model, tmp_path / "out")
+    assert {each.name: each.read_bytes() for each in (tmp_path / "out").iterdir()} == before
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_fingerprints_tell_models_apart(tiny_recipe: config.Recipe, tmp_path: Path) -> None:
+    def stored(name: str, variant: str, provenance: dict[str, int]) -> str:
+        each = trained(variant, tiny_recipe)
+        save_model(tmp_path / name, unique_weights(each.model), each.recipe, each.tokenizer, provenance)
+        return fingerprint(tmp_path / name)
+
+    first = stored("first", "paper", {})
+    assert stored("again", "paper", {"updates": 3}) == first
+    assert stored("other", "unlike stacks", {}) != first
+    (tmp_path / "broken").write_bytes(json.dumps({}).encode())
+    with pytest.raises(CheckpointError, match="broken"):
+        fingerprint(tmp_path / "broken")

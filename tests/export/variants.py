@@ -1,0 +1,60 @@
+"""Models of every kind that can be exported, with weights at random, and sentences for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain
+
+import pytest
+import torch
+
+from regard import config
+from regard.checkpoint import Trained
+from regard.data.tokenizer import END, PAD, START, UNKNOWN, train_tokenizer
+from regard.decoding.options import Hypothesis
+from regard.models.build import build
+from tests.conftest import made_up_sentences
+
+VARIANTS: dict[str, dict[str, str | bool | int]] = {
+    "paper": {},
+    "pre-norm": {"norm": "pre"},
+    "learned positions": {"positions": "learned"},
+    "untied": {"tied": False},
+    "separate vocabularies": {"tied": False, "joint": False, "norm": "pre", "positions": "learned"},
+    "unlike stacks": {"encoder_layers": 3, "decoder_layers": 1},
+}
+each_variant = pytest.mark.parametrize("variant", VARIANTS)
+
+
+def trained(variant: str, recipe: config.Recipe) -> Trained:
+    """No two parameters are alike, neither biases nor norms, so that none can take another's place unnoticed."""
+    changes = dict(VARIANTS[variant])
+    pieces = replace(recipe.tokenizer, joint=bool(changes.pop("joint", True)))
+    recipe = replace(recipe, tokenizer=pieces, model=replace(recipe.model, **changes))
+    tokenizer = train_tokenizer(made_up_sentences(1), made_up_sentences(2), pieces)
+    torch.manual_seed(len(variant))
+    model = build(recipe.model, tokenizer.size("source"), tokenizer.size("target"))
+    last = model.decoder_norm if recipe.model.norm == "pre" else model.decoder[-1].after_feed_forward.norm
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+        # What is never written has no probability, as after training; CTranslate2 would share it out among the rest.
+        # Nor has the end: where most of a beam ends at once, as it does at random, CTranslate2 forgets some of it.
+        last.bias[0] += 10
+        model.output.weight[[PAD, START, END, UNKNOWN], 0] -= 5
+    return Trained(model.eval(), tokenizer, recipe, {})
+
+
+def source_ids(trained: Trained, count: int = 12) -> list[list[int]]:
+    """Sentences of several lengths."""
+    return trained.tokenizer.encode_all(made_up_sentences(3, count), "source")
+
+
+def require_same(ours: list[list[Hypothesis]], theirs: list[list[Hypothesis]]) -> None:
+    """The same texts, ended for the same reason, with the same probabilities."""
+    assert [[each.tokens for each in found] for found in theirs] == [[each.tokens for each in found] for found in ours]
+    for left, right in zip(chain(*ours), chain(*theirs), strict=True):
+        assert right.finish_reason == left.finish_reason
+        assert right.score == pytest.approx(left.score, abs=1e-4)
+        assert right.log_probability == pytest.approx(left.log_probability, abs=1e-4)
+        assert right.token_log_probabilities == pytest.approx(left.token_log_probabilities, abs=1e-4)

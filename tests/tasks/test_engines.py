@@ -1,0 +1,170 @@
+"""Every way to decode with a model gives what the plain way gives, or is near it, and says what it cannot do."""
+
+from __future__ import annotations
+
+import copy
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+import regard
+from regard import config
+from regard.checkpoint import LEXICON, Trained, load_model, read, save_model, store_scores
+from regard.decoding.engine import Engine
+from regard.decoding.options import Hypothesis, Search
+from regard.engines import choose_engine
+from regard.errors import UsageError
+from regard.models.int8 import in_int8
+from regard.tasks.crew import Crew
+from regard.tasks.decode import Native
+from regard.tasks.translator import Translator
+from tests.conftest import made_up_sentences
+
+SETTINGS = config.Decoding(max_ratio=1.0, max_extra=5, batch_tokens=120)
+SEARCHES = [
+    Search(beam=1), Search(beam=4, nbest=2), Search(sample=True, nbest=3, seed=2, top_k=9), Search(beam=3, no_repeat_ngram=2),
+]  # fmt: skip
+
+
+def sources(translator: Translator) -> list[list[int]]:
+    return [[], *translator.tokenizer.encode_all(made_up_sentences(1, 30), "source")]
+
+
+def full_lexicon(translator: Translator) -> torch.Tensor:
+    size = translator.tokenizer.size("target")
+    return torch.arange(size).expand(size, -1)
+
+
+def narrow_lexicon(translator: Translator) -> torch.Tensor:
+    """Each piece may become one of forty that depend on it; none of the bytes, which were never trained and tie."""
+    size = translator.tokenizer.size("target")
+    return 260 + (torch.arange(size)[:, None] * 7 + torch.arange(40)) % (size - 260)
+
+
+def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
+    for one, other in zip(found, expected, strict=True):
+        assert [each.tokens for each in one] == [each.tokens for each in other]
+        assert [each.score for each in one] == pytest.approx([each.score for each in other], abs=1e-4)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_shortlist_of_everything_changes_nothing(tiny_translator: Translator, search: Search) -> None:
+    given, model = sources(tiny_translator), tiny_translator.model
+    prefixes = [[20, 21] if number % 3 else [] for number in range(len(given))]
+    whole = Native(model).decode(given, search, SETTINGS, prefixes)
+    assert_same(Native(model, full_lexicon(tiny_translator)).decode(given, search, SETTINGS, prefixes), whole)
+
+
+@pytest.mark.parametrize("int8", [False, True])
+@pytest.mark.parametrize("search", SEARCHES)
+def test_shortlists_and_8_bits_do_not_depend_on_the_batch(
+    tiny_translator: Translator, int8: bool, search: Search
+) -> None:
+    given, model = sources(tiny_translator), copy.deepcopy(tiny_translator.model)
+    engine = Native(in_int8(model) if int8 else model, narrow_lexicon(tiny_translator))
+    together = engine.decode(given, search, SETTINGS)
+    assert_same([engine.decode([each], search, SETTINGS)[0] for each in given], together)
+    for source, nbest in zip(given, together, strict=True):
+        allowed = set(engine.lexicon[torch.tensor([*source, 2])].flatten().tolist())  # type: ignore[index]
+        assert all(set(each.tokens) <= allowed for each in nbest)
+
+
+def test_8_bits_write_nearly_the_same(tiny_translator: Translator) -> None:
+    given = sources(tiny_translator)[:17]  # those it knows
+    exact = Native(tiny_translator.model).decode(given, SEARCHES[0], SETTINGS)
+    rounded = Native(in_int8(copy.deepcopy(tiny_translator.model))).decode(given, SEARCHES[0], SETTINGS)
+    assert sum(a[0].tokens == b[0].tokens for a, b in zip(exact, rounded, strict=True)) >= 14
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_two_processes_write_what_one_writes(tiny_translator: Translator, search: Search) -> None:
+    given, engine = sources(tiny_translator), Native(tiny_translator.model)
+    prefixes = [[20] if number % 2 else [] for number in range(len(given))]
+    crew = Crew(engine, workers=2)
+    try:
+        assert_same(crew.decode(given, search, SETTINGS, prefixes), engine.decode(given, search, SETTINGS, prefixes))
+        assert_same(crew.decode(given[:1], search, SETTINGS), engine.decode(given[:1], search, SETTINGS))
+        assert crew.decode([], search, SETTINGS) == []
+    finally:
+        crew.close()
+
+
+class Failing:
+    """Fails in the way it is told to."""
+
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    def decode(
+        self,
+        sources: Sequence[Sequence[int]],
+        options: Search,
+        settings: config.Decoding,
+        prefixes: Sequence[Sequence[int]] | None = None,
+    ) -> list[list[Hypothesis]]:
+        if self.how == "die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise UsageError("what went wrong")
+
+
+@pytest.mark.parametrize(("how", "message"), [("die", "--workers 1"), ("raise", "what went wrong")])
+def test_a_process_that_fails_says_so(how: str, message: str) -> None:
+    crew = Crew(Failing(how), workers=2)
+    with pytest.raises(UsageError, match=message):
+        crew.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)
+
+
+@pytest.fixture
+def model_file(tiny_translator: Translator, tmp_path: Path) -> Path:
+    path = tmp_path / "model.safetensors"
+    weights = dict(tiny_translator.model.named_parameters())
+    save_model(
+        path,
+        weights,
+        tiny_translator.recipe,
+        tiny_translator.tokenizer,
+        {},
+        lexicon=full_lexicon(tiny_translator).int(),
+    )
+    return path
+
+
+def test_the_lexicon_is_part_of_the_model_file(model_file: Path, tiny_translator: Translator) -> None:
+    wanted = full_lexicon(tiny_translator).int()
+    lexicon = load_model(model_file).lexicon
+    assert lexicon is not None
+    assert torch.equal(lexicon, wanted)
+    store_scores(model_file, {})
+    assert torch.equal(read(model_file)[0][LEXICON], wanted)
+    text = made_up_sentences(1, 1)[0]
+    fast = regard.load(model_file, int8=True, shortlist=True, workers=2)
+    assert [each.text for each in fast.translate([text] * 400)] == [fast.translate(text).text] * 400
+
+
+def chosen(trained: Trained, engine: str = "native", **changes: bool | int) -> Engine:
+    options: dict[str, bool | int] = dict(int8=False, shortlist=False, workers=1)
+    return choose_engine(trained, "a model", engine, **{**options, **changes})  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_done_is_said(tiny_translator: Translator) -> None:
+    each = tiny_translator
+    trained = Trained(each.model, each.tokenizer, each.recipe, {})
+    with pytest.raises(UsageError, match="no lexicon"):
+        chosen(trained, shortlist=True)
+    with pytest.raises(UsageError, match=r"'nativ'.*native"):
+        chosen(trained, "nativ")
+    with pytest.raises(UsageError, match="--shortlist"):
+        chosen(trained, "ctranslate2", shortlist=True)
+    assert isinstance(chosen(trained, workers=2), Crew)
+    assert isinstance(chosen(trained), Native)
+
+
+def test_only_the_native_engine_in_one_process_can_be_changed(tiny_translator: Translator) -> None:
+    each = tiny_translator
+    crew = Translator(each.model, each.tokenizer, each.recipe, {}, Crew(Native(each.model), 2))
+    with pytest.raises(UsageError, match="native"), crew.changed(hard=True):
+        pass
