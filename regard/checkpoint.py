@@ -24,10 +24,11 @@ from regard import __version__, config, files, recipes
 from regard.data.tokenizer import Tokenizer
 from regard.errors import CheckpointError, ConfigError, DataError, did_you_mean
 from regard.models.build import Model, build
+from regard.models.shortlist import Lexicon
 
 FORMAT = 1
 MODEL = "model.safetensors"
-LEXICON = "lexicon"  # a tensor in it that is no weight
+LEXICON = "lexicon"  # its tensors are in the file, but are no weights
 BUNDLED = ("demo",)
 BUNDLED_FOLDER = Path(str(resources.files("regard") / "bundled"))
 
@@ -40,8 +41,8 @@ class Trained:
     tokenizer: Tokenizer
     recipe: config.Recipe
     provenance: dict[str, Any]
-    lexicon: Tensor | None = None
-    """Which target pieces translate each source piece (data/lexicon.py); models of other tasks have none."""
+    lexicon: Lexicon | None = None
+    """For shortlists; models from before there were any have none."""
 
 
 def save_model(
@@ -51,7 +52,7 @@ def save_model(
     tokenizer: Tokenizer,
     provenance: Mapping[str, Any],
     *,
-    lexicon: Tensor | None = None,
+    lexicon: Lexicon | None = None,
     half: bool = False,
 ) -> None:
     """Write a model file. `half` stores 16-bit weights: half the size, computed in 32 bits again when loaded."""
@@ -64,7 +65,9 @@ def save_model(
         "provenance": json.dumps(provenance, ensure_ascii=False),
     }
     tensors = {name: tensor.half() if half else tensor for name, tensor in weights.items()}
-    write(path, tensors if lexicon is None else {**tensors, LEXICON: lexicon}, metadata)
+    if lexicon is not None:
+        tensors |= {f"{LEXICON}.{name}": tensor for name, tensor in lexicon._asdict().items()}
+    write(path, tensors, metadata)
 
 
 def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
@@ -88,7 +91,8 @@ def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
             f"{path} cannot be used: {error}\nIt was written by regard {writer}; this is {__version__}."
         ) from None
     model = build(recipe.model, tokenizer.size("source"), tokenizer.size("target"))
-    lexicon = weights.pop(LEXICON, None)
+    stored = [name for name in weights if name.startswith(f"{LEXICON}.")]
+    lexicon = Lexicon(**{name.partition(".")[2]: weights.pop(name) for name in stored}) if stored else None
     load_weights(model, weights, path)
     return Trained(model.to(device).eval(), tokenizer, recipe, provenance, lexicon)
 

@@ -35,5 +35,7 @@ def choose_engine(
             f"{name} carries no lexicon to make shortlists from: an older regard trained it. Leave out --shortlist, or "
             "go on training it for an update: what is written then has one"
         )
-    native = Native(in_int8(trained.model) if int8 else trained.model, trained.lexicon if shortlist else None)
+    native = Native(trained.model, trained.lexicon if shortlist else None)
+    if int8:
+        in_int8(trained.model)
     return Crew(native, workers) if workers > 1 else native

@@ -23,10 +23,12 @@ from regard.data.lexicon import lexicon as learn_lexicon
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
 from regard.models.build import Model, build
+from regard.models.shortlist import Lexicon
 from regard.tasks.table import TASKS
 from regard.training.diary import Diary, require_tensorboard
 from regard.training.distributed import Workers, join
 from regard.training.loop import Loop, Outcome
+from regard.training.memory import keep_memory
 from regard.training.run_folder import Progress, RunFolder
 
 CONFIG = "config.toml"
@@ -50,15 +52,17 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
     settings = recipe.training
     require_tensorboard(settings)
     workers = join(settings)
+    keep_memory()
 
     def say(text: str) -> None:
         if workers.first:
             console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     @cache
-    def lexicon() -> Tensor:
+    def lexicon() -> Lexicon:
         sizes = prepared.tokenizer.size("source"), prepared.tokenizer.size("target")
-        return torch.from_numpy(learn_lexicon(prepared.train, *sizes))
+        table, frequent = learn_lexicon(prepared.train, *sizes)
+        return Lexicon(torch.from_numpy(table), torch.from_numpy(frequent))
 
     def publish(weights: dict[str, Tensor], progress: Progress) -> None:
         origin = provenance(recipe, prepared, progress)

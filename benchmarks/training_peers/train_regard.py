@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
+
+os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # as regard's command does, before torch is imported
 
 import torch
 from measuring import BETAS, DROPOUT, RATE, SMOOTHING, Job, Meter, given_job
@@ -14,6 +17,7 @@ from regard.config import Recipe
 from regard.data.prepare import prepare
 from regard.run import initial_model
 from regard.tasks.translate import TranslationTask
+from regard.training.memory import keep_memory
 from regard.training.optimizer import build_optimizer
 
 
@@ -34,6 +38,7 @@ def recipe_of(job: Job) -> Recipe:
 def main() -> None:
     job = given_job()
     torch.set_num_threads(job.threads)
+    keep_memory()
     recipe = recipe_of(job)
     prepared = prepare(recipe, show=False)
     model = initial_model(recipe, prepared).train()

@@ -58,9 +58,8 @@ class MultiHead(Observed, Changeable):
         if not (self.recording or hard or temperature != 1.0):
             if query.device.type != "cpu":
                 return attend_fused(query, key, value, may_look, dropout=self.drop.share if self.training else 0.0)
-            if torch.is_grad_enabled():
-                keep = self.drop.mask(query.shape[:-1] + key.shape[-2:-1], query)
-                return attend_batched(query, key, value, may_look, keep=keep)
+            keep = self.drop.mask(query.shape[:-1] + key.shape[-2:-1], query)
+            return attend_batched(query, key, value, may_look, keep=keep)
         mixed, weights = attend(query, key, value, may_look, temperature=temperature, hard=hard, drop=self.drop)
         if self.recording:
             scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5  # before temperature and mask
@@ -102,7 +101,11 @@ class CrossAttention(MultiHead):
         return KeyValue(*layout.split(self.key_value(memory), 2, self.heads))
 
     def forward(
-        self, x: Tensor, memory: KeyValue, may_look: Tensor | None = None, layout: Padded | Packed = PADDED
+        self,
+        x: Tensor,
+        memory: KeyValue | KeyValueCache,
+        may_look: Tensor | None = None,
+        layout: Padded | Packed = PADDED,
     ) -> Tensor:
         """x [B, Q, D] → [B, Q, D]."""
         (query,) = layout.split(self.query(x), 1, self.heads)  # [B, H, Q, E]

@@ -77,9 +77,18 @@ def attend_batched(
     if may_look is not None:
         if not may_look.any(-1).all():  # only the definition knows what to do for a query that may look at nothing
             return attend(query, key, value, may_look, drop=None if keep is None else lambda weights: weights * keep)[0]
-        blocked = torch.zeros_like(may_look, dtype=query.dtype).masked_fill_(~may_look, torch.finfo(query.dtype).min)
+        blocked = (~may_look).to(query.dtype).mul_(torch.finfo(query.dtype).min)
+    if not torch.is_grad_enabled():
+        return _mix(query, key, value, blocked, keep)[0]
     mixed: Tensor = _Attend.apply(query, key, value, blocked, keep)  # type: ignore[no-untyped-call]
     return mixed
+
+
+def _mix(query: Tensor, key: Tensor, value: Tensor, blocked: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor]:
+    """`blocked` is 0 where a query may look, else the lowest number."""
+    scores = query @ key.transpose(-2, -1)  #                                     [B, H, Q, K]
+    weights = torch.add(blocked, scores, alpha=query.size(-1) ** -0.5, out=scores).softmax(-1)
+    return (weights if keep is None else weights * keep) @ value, weights  #      [B, H, Q, F], [B, H, Q, K]
 
 
 class _Attend(torch.autograd.Function):
@@ -87,11 +96,9 @@ class _Attend(torch.autograd.Function):
     def forward(
         context: Any, query: Tensor, key: Tensor, value: Tensor, blocked: Tensor, keep: Tensor | None
     ) -> Tensor:
-        scores = query @ key.transpose(-2, -1)  #                                 [B, H, Q, K]
-        torch.add(blocked, scores, alpha=query.size(-1) ** -0.5, out=scores)
-        weights = scores.softmax(-1)  #                                           [B, H, Q, K]
+        mixed, weights = _mix(query, key, value, blocked, keep)
         context.save_for_backward(query, key, value, weights, keep)
-        return (weights if keep is None else weights * keep) @ value  #           [B, H, Q, F]
+        return mixed
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:

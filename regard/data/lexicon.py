@@ -14,36 +14,39 @@ from numpy.typing import NDArray
 
 from regard.data.ids import PairIds
 from regard.data.sampling import evenly
-from regard.data.tokenizer import END, PAD
+from regard.data.tokenizer import PAD
 
 PAIRINGS = 6_000_000  # at most this many are looked at: some 600 MB and a few seconds
 ITERATIONS = 4
-WIDTH = 32
-"""Target pieces remembered for each source piece."""
+WIDTH = 12
+"""Target pieces remembered for each source piece …"""
+FREQUENT = 1_000
+"""… besides the most frequent, which may stand in any sentence."""
 
 Ids = NDArray[np.int64]
 
 
-def lexicon(pairs: PairIds, source_size: int, target_size: int, pairings: int = PAIRINGS) -> NDArray[np.int32]:
-    """[source vocabulary, WIDTH]: the likeliest translations of each piece, best first, filled up with PAD.
-
-    The row of END, which closes every source, holds the most frequent target pieces.
-    """
+def lexicon(
+    pairs: PairIds, source_size: int, target_size: int, pairings: int = PAIRINGS, common: int = FREQUENT
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The likeliest translations of each piece [source vocabulary, WIDTH], best first, filled up with PAD; and the most
+    frequent target pieces, which are not repeated among the translations."""
     lengths = pairs.lengths[:].astype(np.int64)
     share = pairings / max(1, int((lengths[:, 0] * lengths[:, 1]).sum()))
     rows = evenly(range(len(lengths)), max(1, int(len(lengths) * min(1.0, share))))
     sources, targets = [pairs.source(row) for row in rows], [pairs.target(row) for row in rows]
-    table = np.full((source_size, WIDTH), PAD, dtype=np.int32)
+    counts = np.bincount(np.concatenate(targets).astype(np.int64), minlength=target_size)
+    frequent = np.argsort(-counts, kind="stable")[: min(common, int((counts > 0).sum()))]
     source, target, probability = translation_probabilities(sources, targets, target_size)
+    rare = ~np.isin(target, frequent)
+    source, target, probability = source[rare], target[rare], probability[rare]
     order = np.lexsort((target, -probability, source))
     source, target = source[order], target[order]
     rank = np.arange(len(source)) - np.searchsorted(source, source)  # among those of the same source piece
     kept = rank < WIDTH
+    table = np.full((source_size, WIDTH), PAD, dtype=np.int32)
     table[source[kept], rank[kept]] = target[kept]
-    frequency = np.bincount(np.concatenate(targets).astype(np.int64), minlength=target_size)
-    frequent = np.argsort(-frequency, kind="stable")[:WIDTH]
-    table[END, : len(frequent)] = np.where(frequency[frequent] > 0, frequent, PAD)
-    return table
+    return table, frequent.astype(np.int32)
 
 
 def translation_probabilities(

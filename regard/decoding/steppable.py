@@ -18,6 +18,7 @@ class State(Protocol):
 
         Present rows are numbered 0 … N - 1. All rows of one line belong to the same sentence, a row may appear several
         times, and sentences that are over are left out: what is kept once per sentence follows the lines of `rows`.
+        The search does not come back to the present state.
         """
         ...
 

@@ -31,15 +31,9 @@ class Int8Linear(nn.Module):
         self.packed = _pack(weight.detach())
         self.out_features, self.in_features = weight.shape
 
-    @property
-    def weight(self) -> Tensor:
-        """As rounded, [O, I]."""
-        rounded: Tensor = torch.ops.quantized.linear_unpack(self.packed)[0].dequantize()
-        return rounded
-
     def forward(self, x: Tensor) -> Tensor:
         """x [.., I] → [.., O]."""
-        largest = torch.linalg.vector_norm(x, torch.inf, -1, keepdim=True).clamp_(min=TINY)  # [.., 1]
+        largest = x.abs().amax(-1, keepdim=True).clamp_(min=TINY)  # [.., 1]; vector_norm takes ten times as long
         product: Tensor = torch.ops.quantized.linear_with_input_q_dq_qweight_dq_output_fp32(
             x / largest, 1 / INPUT_STEPS, INPUT_ZERO, self.packed
         )

@@ -118,22 +118,29 @@ class DecoderLayer(nn.Module):
         read = self.cross_attention.read(memory, source_layout)
         return self.around(x, read, may_look_at_source, look_back, layout)
 
-    def step(self, x: Tensor, memory: KeyValue, may_look_at_source: Tensor | None, cache: KeyValueCache) -> Tensor:
+    def step(
+        self,
+        x: Tensor,
+        memory: KeyValueCache,
+        may_look_back: Tensor | None,
+        may_look_at_source: Tensor | None,
+        cache: KeyValueCache,
+    ) -> Tensor:
         """One position of W hypotheses for each of S sentences: x [S, W, D] → [S, W, D].
 
-        For self-attention each hypothesis is a row of its own; for cross-attention the hypotheses of a sentence are
-        queries side by side, so that its memory is held only once.
+        The hypotheses of a sentence are queries side by side, so that its memory is held only once, and `may_look_back`
+        shows each of them its own past.
         """
 
         def look_back(x: Tensor) -> Tensor:
-            return self.self_attention(x.flatten(0, 1)[:, None], cache=cache).view_as(x)  # type: ignore[no-any-return]
+            return self.self_attention(x, may_look_back, cache)  # type: ignore[no-any-return]
 
         return self.around(x, memory, may_look_at_source, look_back, PADDED)
 
     def around(
         self,
         x: Tensor,
-        memory: KeyValue,
+        memory: KeyValue | KeyValueCache,
         may_look_at_source: Tensor | None,
         look_back: Callable[[Tensor], Tensor],
         layout: Padded | Packed,

@@ -9,9 +9,9 @@ S sentences · W hypotheses of each · N = S·W rows · n pieces in the shortlis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,17 +19,27 @@ from torch import Tensor
 SPECIAL = 4  # PAD, START, END and UNKNOWN are the first ids, and stay so in every shortlist
 
 
+class Lexicon(NamedTuple):
+    """What a model file says of its training text (data/lexicon.py)."""
+
+    table: Tensor  #    [source vocabulary, translations]: the likeliest of each piece, filled up with PAD
+    frequent: Tensor  # [pieces that may stand in any sentence]
+
+    def pieces(self, source: Sequence[int], prefix: Sequence[int] = ()) -> Tensor:
+        """What may stand in the translation of a sentence."""
+        own = self.table[list(source)].flatten()
+        return torch.cat([self.frequent, own, torch.tensor(list(prefix), dtype=own.dtype)])
+
+
 class Shortlisted:
     """Steppable, as the model it wraps."""
 
-    def __init__(
-        self, model: Any, lists: Sequence[Tensor], project: Callable[[Tensor], Callable[[Tensor], Tensor]]
-    ) -> None:
-        """`lists` holds the ids that each sentence may write; `project` makes an output layer of some ids."""
+    def __init__(self, model: Any, lists: Sequence[Tensor], weight: Tensor) -> None:
+        """`lists` holds the ids that each sentence may write; `weight` [V, D] is the output matrix."""
         special = torch.arange(SPECIAL)
         self.model = model
         self.ids: Tensor = torch.cat([special, *lists]).unique()  # type: ignore[no-untyped-call]  # [n], sorted
-        self.project = project(self.ids)
+        self.weight = weight[self.ids].t()  # [D, n]
         self.barred = torch.full((len(lists), 1, len(self.ids)), float("-inf"))  # [S, 1, n]
         self.barred[:, :, :SPECIAL] = 0.0
         for row, each in zip(self.barred, lists, strict=True):
@@ -47,7 +57,7 @@ class Shortlisted:
 
     def step(self, last: Tensor, state: ShortlistedState) -> tuple[Tensor, ShortlistedState]:
         states, inner = self.model.advance(self.ids[last], state.inner)  # [N, D]
-        logits = self.project(states).view(len(state.barred), -1, len(self.ids))  # [S, W, n]
+        logits = (states @ self.weight).view(len(state.barred), -1, len(self.ids))  # [S, W, n]
         return logits.add_(state.barred).flatten(0, 1), ShortlistedState(inner, state.barred)
 
 

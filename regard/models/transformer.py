@@ -6,7 +6,7 @@ S sentences · W hypotheses of each · N = S·W rows · K source positions · T 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import torch
@@ -16,7 +16,6 @@ from regard import config
 from regard.attention.cache import KeyValueCache
 from regard.attention.layout import PADDED, Packed, Padded, lay_out
 from regard.attention.masks import causal_mask, padding_mask
-from regard.attention.multi_head import KeyValue
 from regard.attention.record import Observed
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
 
@@ -94,8 +93,10 @@ class Transformer(Observed):
     def start(self, source: Tensor) -> TransformerState:
         """The encoder runs once; the keys and values of the source are computed once."""
         memory, may_look = self.encode(source)
-        read = [layer.cross_attention.read(memory) for layer in self.writing_layers()]
-        return TransformerState(read, may_look, [KeyValueCache() for _ in self.decoder], hypotheses=1)
+        read = [KeyValueCache(room=0) for _ in self.decoder]
+        for layer, cache in zip(self.writing_layers(), read, strict=True):
+            cache.append(*layer.cross_attention.read(memory))
+        return TransformerState(read, may_look, [KeyValueCache() for _ in self.decoder])
 
     def step(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """The last id of each row [N] → logits for the next [N, V], and the state after."""
@@ -106,35 +107,45 @@ class Transformer(Observed):
         """The same, up to the hidden states [N, D]."""
         x = self.target_embedding(last[:, None], state.length)  # [N, 1, D]
         x = x.view(-1, state.hypotheses, x.size(-1))  #           [S, W, D]
+        state = state.longer()
         for layer, memory, cache in zip(self.writing_layers(), state.memory, state.caches, strict=True):
-            x = layer.step(x, memory, state.may_look, cache)
+            x = layer.step(x, memory, state.own, state.may_look, cache)
         states: Tensor = self.decoder_norm(x).flatten(0, 1)  # [N, D]
         return states, state
 
 
-@dataclass
+@dataclass(frozen=True)
 class TransformerState:
-    """What a decoding Transformer remembers: the source, once per sentence, and its own past, once per row."""
+    """What a decoding Transformer remembers: the source and all that was tried for it, once per sentence."""
 
-    memory: list[KeyValue]  #       per layer [S, H, K, E]
+    memory: list[KeyValueCache]  #  per layer [S, H, K, E]
     may_look: Tensor | None  #      [S, 1, 1, K]
-    caches: list[KeyValueCache]  #  per layer [N, H, T, E]
-    hypotheses: int  #              W
+    caches: list[KeyValueCache]  #  per layer [S, H, T, E], the places of all hypotheses
+    own: Tensor | None = None  #    [S, 1, W, T], which of these places are a hypothesis's own past; None: all
+    hypotheses: int = 1  #          W
+    length: int = 0  #              positions written
 
-    @property
-    def length(self) -> int:
-        return self.caches[0].length
+    def longer(self) -> TransformerState:
+        """Room for one more position, at which each hypothesis sees only itself."""
+        own = self.own
+        if own is not None:
+            itself = torch.eye(self.hypotheses, dtype=torch.bool, device=own.device)
+            own = torch.cat([own, itself.expand(*own.shape[:2], -1, -1)], 3)
+        return replace(self, own=own, length=self.length + 1)
 
     def select(self, rows: Tensor) -> TransformerState:
         """rows [S', W']: for each sentence that goes on, the rows that continue it."""
+        memory, may_look, caches, own = self.memory, self.may_look, self.caches, self.own
         sentences = rows[:, 0] // self.hypotheses  # [S']
-        memory, may_look = self.memory, self.may_look
-        everyone = torch.arange(memory[0].key.size(0), device=rows.device)
-        if not torch.equal(sentences, everyone):
-            memory = [KeyValue(key[sentences], value[sentences]) for key, value in memory]
+        if not torch.equal(sentences, torch.arange(memory[0].value.size(0), device=rows.device)):
+            memory = [read.select(sentences) for read in memory]
             may_look = may_look[sentences] if may_look is not None else None
-        caches = [cache.select(rows.flatten()) for cache in self.caches]
-        return TransformerState(memory, may_look, caches, hypotheses=rows.size(1))
+            caches = [cache.select(sentences) for cache in caches]
+        if own is not None:
+            own = own.flatten(0, 2)[rows].unsqueeze(1)  # [S', 1, W', T]
+        elif rows.size(1) > 1:
+            own = torch.ones(len(rows), 1, rows.size(1), caches[0].length, dtype=torch.bool, device=rows.device)
+        return TransformerState(memory, may_look, caches, own, rows.size(1), self.length)
 
 
 def embedding(size: int, width: int) -> nn.Embedding:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard import config
 from regard.data.batching import pad
@@ -18,8 +18,7 @@ from regard.decoding.options import Hypothesis, Search, Special
 from regard.decoding.search import search
 from regard.decoding.walk import Watch
 from regard.models.build import Model
-from regard.models.int8 import Int8Linear
-from regard.models.shortlist import Shortlisted
+from regard.models.shortlist import Lexicon, Shortlisted
 
 SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)
 
@@ -45,8 +44,11 @@ def length_limit(source_length: int, settings: config.Decoding, max_positions: i
 class Native:
     """The engine that is this model and the one search, in 32 bits or, once `in_int8` has changed the model, in 8."""
 
-    def __init__(self, model: Model, lexicon: Tensor | None = None) -> None:
-        """With a `lexicon` (see data/lexicon.py) only what translates a sentence's own pieces is looked for."""
+    def __init__(self, model: Model, lexicon: Lexicon | None = None) -> None:
+        """With a `lexicon` only what translates a sentence's own pieces, or is frequent, is looked for.
+
+        The few rows of the output matrix that this needs are taken as they are now, so make the engine before `in_int8`.
+        """
         self.model, self.lexicon = model, lexicon
         self._weight = model.output.weight.detach() if lexicon is not None else None
 
@@ -97,18 +99,8 @@ class Native:
     def _shortlisted(self, sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]]) -> Shortlisted | None:
         if self.lexicon is None or self._weight is None:
             return None
-        lists = []
-        for source, prefix in zip(sources, prefixes, strict=True):
-            own = self.lexicon[torch.tensor([*source, END])].flatten()
-            lists.append(torch.cat([own, torch.tensor(prefix, dtype=own.dtype)]))
-        weight = self._weight
-        layer: nn.Module = self.model.output
-
-        def project(ids: Tensor) -> Callable[[Tensor], Tensor]:
-            rows = weight[ids]
-            return Int8Linear(rows) if isinstance(layer, Int8Linear) else lambda states: states @ rows.t()
-
-        return Shortlisted(self.model, lists, project)
+        lists = [self.lexicon.pieces(source, prefix) for source, prefix in zip(sources, prefixes, strict=True)]
+        return Shortlisted(self.model, lists, self._weight)
 
 
 def decode(

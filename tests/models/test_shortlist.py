@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
-from torch import Tensor
 
-from regard.models.build import Model
 from regard.models.shortlist import Shortlisted
 from tests.models.small import VOCABULARY, assert_same, ragged, small_model
 
 SOURCE = ragged([5, 2, 7])
 
 
-def project(model: Model) -> Callable[[Tensor], Callable[[Tensor], Tensor]]:
-    return lambda ids: lambda states: states @ model.output.weight[ids].t()
-
-
 def test_the_whole_vocabulary_is_no_shortlist() -> None:
     model = small_model()
     everything = [torch.arange(VOCABULARY)] * 3
-    listed = Shortlisted(model, everything, project(model))
+    listed = Shortlisted(model, everything, model.output.weight)
     last = torch.tensor([1, 1, 1])
     with torch.inference_mode():
         wanted, _ = model.step(last, model.start(SOURCE))
@@ -32,7 +24,7 @@ def test_the_whole_vocabulary_is_no_shortlist() -> None:
 def test_only_a_sentences_own_pieces_and_the_special_ones_are_possible() -> None:
     model = small_model()
     lists = [torch.tensor([7, 5]), torch.tensor([30]), torch.tensor([5, 9, 9])]
-    listed = Shortlisted(model, lists, project(model))
+    listed = Shortlisted(model, lists, model.output.weight)
     assert listed.ids.tolist() == [0, 1, 2, 3, 5, 7, 9, 30]
     with torch.inference_mode():
         logits, state = listed.step(torch.tensor([1, 1, 1]), listed.start(SOURCE))
@@ -50,6 +42,6 @@ def test_only_a_sentences_own_pieces_and_the_special_ones_are_possible() -> None
 
 
 def test_numbers_and_meanings_undo_each_other() -> None:
-    listed = Shortlisted(small_model(), [torch.tensor([20, 11])], project(small_model()))
+    listed = Shortlisted(small_model(), [torch.tensor([20, 11])], small_model().output.weight)
     assert listed.numbers([2, 20, 11]) == [2, 5, 4]
     assert listed.meanings(listed.numbers([20, 2, 11])) == (20, 2, 11)

@@ -13,12 +13,13 @@ import torch
 
 import regard
 from regard import config
-from regard.checkpoint import LEXICON, Trained, load_model, read, save_model, store_scores
+from regard.checkpoint import Trained, load_model, save_model, store_scores
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search
 from regard.engines import choose_engine
 from regard.errors import UsageError
 from regard.models.int8 import in_int8
+from regard.models.shortlist import Lexicon
 from regard.tasks.crew import Crew
 from regard.tasks.decode import Native
 from regard.tasks.translator import Translator
@@ -34,15 +35,16 @@ def sources(translator: Translator) -> list[list[int]]:
     return [[], *translator.tokenizer.encode_all(made_up_sentences(1, 30), "source")]
 
 
-def full_lexicon(translator: Translator) -> torch.Tensor:
+def full_lexicon(translator: Translator) -> Lexicon:
     size = translator.tokenizer.size("target")
-    return torch.arange(size).expand(size, -1)
+    return Lexicon(torch.zeros(size, 3, dtype=torch.int32), torch.arange(size, dtype=torch.int32))
 
 
-def narrow_lexicon(translator: Translator) -> torch.Tensor:
+def narrow_lexicon(translator: Translator) -> Lexicon:
     """Each piece may become one of forty that depend on it; none of the bytes, which were never trained and tie."""
     size = translator.tokenizer.size("target")
-    return 260 + (torch.arange(size)[:, None] * 7 + torch.arange(40)) % (size - 260)
+    table = 260 + (torch.arange(size)[:, None] * 7 + torch.arange(40)) % (size - 260)
+    return Lexicon(table, torch.arange(280, 300))
 
 
 def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
@@ -65,11 +67,13 @@ def test_shortlists_and_8_bits_do_not_depend_on_the_batch(
     tiny_translator: Translator, int8: bool, search: Search
 ) -> None:
     given, model = sources(tiny_translator), copy.deepcopy(tiny_translator.model)
-    engine = Native(in_int8(model) if int8 else model, narrow_lexicon(tiny_translator))
+    engine = Native(model, narrow_lexicon(tiny_translator))
+    if int8:
+        in_int8(model)
     together = engine.decode(given, search, SETTINGS)
     assert_same([engine.decode([each], search, SETTINGS)[0] for each in given], together)
     for source, nbest in zip(given, together, strict=True):
-        allowed = set(engine.lexicon[torch.tensor([*source, 2])].flatten().tolist())  # type: ignore[index]
+        allowed = set(narrow_lexicon(tiny_translator).pieces(source).tolist())
         assert all(set(each.tokens) <= allowed for each in nbest)
 
 
@@ -128,18 +132,16 @@ def model_file(tiny_translator: Translator, tmp_path: Path) -> Path:
         tiny_translator.recipe,
         tiny_translator.tokenizer,
         {},
-        lexicon=full_lexicon(tiny_translator).int(),
+        lexicon=full_lexicon(tiny_translator),
     )
     return path
 
 
 def test_the_lexicon_is_part_of_the_model_file(model_file: Path, tiny_translator: Translator) -> None:
-    wanted = full_lexicon(tiny_translator).int()
+    store_scores(model_file, {})
     lexicon = load_model(model_file).lexicon
     assert lexicon is not None
-    assert torch.equal(lexicon, wanted)
-    store_scores(model_file, {})
-    assert torch.equal(read(model_file)[0][LEXICON], wanted)
+    assert all(map(torch.equal, lexicon, full_lexicon(tiny_translator)))
     text = made_up_sentences(1, 1)[0]
     fast = regard.load(model_file, int8=True, shortlist=True, workers=2)
     assert [each.text for each in fast.translate([text] * 400)] == [fast.translate(text).text] * 400
