@@ -52,7 +52,7 @@ class KeyValueCache:
     def _grow(self, like: Tensor, end: int) -> None:
         sentences, heads, _, width = like.shape
         size = max(self._room, 2 * end if self.length else end)
-        key, value = like.new_zeros(sentences, heads, width, size), like.new_zeros(sentences, heads, size, width)
+        key, value = like.new_empty(sentences, heads, width, size), like.new_empty(sentences, heads, size, width)
         if self.length:
             key[:, :, :, : self.length] = self._key[:, :, :, : self.length]
             value[:, :, : self.length] = self._value[:, :, : self.length]

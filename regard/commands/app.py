@@ -64,7 +64,8 @@ def load_for_many(
     import regard
     from regard.tasks.crew import cores
 
-    alone = device != "cpu"
-    return regard.load(
-        model, device, engine=engine, int8=int8, shortlist=shortlist, workers=1 if alone else workers or cores()
-    )
+    workers = 1 if device != "cpu" else workers or cores()
+    translator = regard.load(model, device, engine=engine, int8=int8, shortlist=shortlist, workers=workers)
+    if notice := getattr(translator.engine, "notice", ""):
+        errors.print(f"regard: {notice}", highlight=False, soft_wrap=True)
+    return translator
