@@ -61,9 +61,15 @@ def main() -> None:
         figure, all_axes = pyplot.subplots(1, 2, figsize=(9.6, 2.9))
         for axes, mode in zip(all_axes, ("greedy", "beam"), strict=True):
             best: dict[str, float] = {}
-            for part in parts:
-                if part["mode"] == mode:
-                    best[part["engine"]] = max(best.get(part["engine"], 0.0), part["sentences_per_second"])
+            arranged = {(part["workers"], part["threads"]) for part in parts if part["mode"] == mode}
+            for workers, threads in arranged:  # each engine shows the one that suits it best
+                alike = [
+                    part
+                    for part in parts
+                    if (part["mode"], part["workers"], part["threads"]) == (mode, workers, threads)
+                ]
+                for engine, value in medians(alike, "engine", "sentences_per_second").items():
+                    best[engine] = max(best.get(engine, 0.0), value)
             bars(axes, dict(sorted(best.items(), key=lambda item: item[1])), f"decoding S, {mode}, sentences/s")
         figure.tight_layout()
         figure.savefig(given.output / "decoding-speed.png", dpi=150)

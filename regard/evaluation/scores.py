@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.metrics.ter import TER
+from typing import TYPE_CHECKING
 
 from regard.errors import UsageError
+
+if TYPE_CHECKING:  # sacreBLEU is imported when something is scored: translating one sentence should not wait for it
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.ter import TER
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Score:
 
 def score(hypotheses: Sequence[str], references: Sequence[str], *, target_language: str = "") -> list[Score]:
     """BLEU, chrF2 and TER of a corpus, on raw text with its case kept (TER ignores case, as its authors do)."""
+    from sacrebleu.metrics.chrf import CHRF
+
     check_pairs(hypotheses, references)
     scores = []
     for metric in (bleu_for(target_language), CHRF(), ter_for(target_language)):
@@ -53,6 +56,8 @@ def paper_score(hypotheses: Sequence[str], references: Sequence[str], target_lan
     def prepare(text: str) -> str:
         tokens: str = tokenizer.tokenize(text.lower(), escape=False, aggressive_dash_splits=False, return_str=True)
         return tokens
+
+    from sacrebleu.metrics.bleu import BLEU
 
     # lowercase=True changes nothing any more; it makes the signature say case:lc.
     metric = BLEU(lowercase=True, tokenize="none", force=True)
@@ -83,6 +88,8 @@ def bleu_for(target_language: str, *, quiet: bool = False) -> BLEU:
     Korean, which has them, keeps 13a words, since BLEU over its characters would look flatteringly high.
     `quiet` keeps sacreBLEU from remarking that outputs look tokenised, as those of a beginner often do.
     """
+    from sacrebleu.metrics.bleu import BLEU
+
     language = language_code(target_language)
     if language == "zh":
         return BLEU(tokenize="zh", force=quiet)
@@ -97,5 +104,7 @@ def bleu_for(target_language: str, *, quiet: bool = False) -> BLEU:
 
 def ter_for(target_language: str) -> TER:
     """TER counts edits between words, so where words have no spaces each character counts as one."""
+    from sacrebleu.metrics.ter import TER
+
     unspaced = language_code(target_language) in ("zh", "ja")
     return TER(normalized=unspaced, asian_support=unspaced)

@@ -30,6 +30,7 @@ def test_the_first_signal_is_a_request(number: signal.Signals) -> None:
 
 
 def test_a_later_second_signal_acts_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background ignores
     with StopRequest() as stop:
         signal.raise_signal(signal.SIGTERM)
         now = time.monotonic()
@@ -37,6 +38,7 @@ def test_a_later_second_signal_acts_as_usual(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert stop.asked
+    signal.signal(signal.SIGINT, before)
 
 
 def test_no_handlers_outside_the_main_thread() -> None:
