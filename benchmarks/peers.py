@@ -11,6 +11,8 @@ TORCH = "torch==2.13.0"
 PACKAGES = {
     "huggingface": [TORCH, "transformers==5.22.2", "numpy"],
     "joeynmt": [TORCH, "joeynmt==2.3.0", "importlib_metadata"],  # which it imports without asking for it
+    "eole": [TORCH, "eole==0.6.4"],
+    "marian": ["pymarian==1.12.42", "numpy"],
     "ctranslate2": ["ctranslate2==4.8.4", "numpy"],
 }
 LAST_LINES = 12  # of what a peer said before it failed

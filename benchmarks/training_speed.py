@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from peers import PACKAGES, TORCH, PeerError, environment, run
+from peers import PeerError, environment, run
 from rich.console import Console
 from rich.table import Table
 from training_peers.measuring import Job
@@ -44,7 +44,6 @@ from regard.data.tokenizer import UNKNOWN
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PEERS = ("regard", "huggingface", "eole", "marian", "joeynmt")
-PACKAGES.update({"eole": [TORCH, "eole==0.6.4"], "marian": ["pymarian==1.12.42", "numpy"]})
 PIECES = 8_000
 BATCH_TOKENS = 4_096
 LONGEST_RUN = 3_600  # seconds after which a peer counts as stuck

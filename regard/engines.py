@@ -9,6 +9,7 @@ from regard.checkpoint import Trained
 from regard.decoding.engine import Engine
 from regard.errors import UsageError, did_you_mean
 from regard.models.int8 import in_int8
+from regard.models.shortlist import Shortlists
 from regard.tasks.crew import Crew
 from regard.tasks.decode import Native
 
@@ -21,13 +22,15 @@ def choose_engine(
     """`auto` is CTranslate2 where it is installed and can do what is asked."""
     if engine not in ENGINES:
         raise UsageError(f"no engine {engine!r}.{did_you_mean(engine, ENGINES)} There are {', '.join(ENGINES)}")
+    if trained.model.device.type != "cpu" and (int8 or shortlist or engine == "ctranslate2"):
+        raise UsageError(
+            f"--int8, --shortlist and --engine ctranslate2 are for the CPU; leave them out, or --device {trained.model.device}"
+        )
     if shortlist and engine == "ctranslate2":
         raise UsageError("--shortlist is of the native engine; leave it out, or --engine ctranslate2")
-    if engine == "auto":
-        able = find_spec("ctranslate2") is not None and not shortlist and trained.model.device.type == "cpu"
-        engine = "ctranslate2" if able else "native"
-    if engine == "ctranslate2":
-        from regard.export.ctranslate2 import open_engine
+    able = find_spec("ctranslate2") is not None and not shortlist and trained.model.device.type == "cpu"
+    if engine == "ctranslate2" or (engine == "auto" and able):
+        from regard.export.ctranslate2_engine import open_engine
 
         return open_engine(name, int8, workers)
     if shortlist and trained.lexicon is None:
@@ -35,7 +38,8 @@ def choose_engine(
             f"{name} carries no lexicon to make shortlists from: an older regard trained it. Leave out --shortlist, or "
             "go on training it for an update: what is written then has one"
         )
-    native = Native(trained.model, trained.lexicon if shortlist else None)
-    if int8:
-        in_int8(trained.model)
+    shortlists = (
+        Shortlists(trained.lexicon, trained.model.output.weight.detach()) if trained.lexicon and shortlist else None
+    )
+    native = Native(in_int8(trained.model) if int8 else trained.model, shortlists)
     return Crew(native, workers) if workers > 1 else native

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.attention.masks import PAD
+
 
 class Padded:
     """Tokens in rows [S, L, D], filled up with padding."""
@@ -38,7 +40,6 @@ class Padded:
 
 
 PADDED = Padded()
-PAD = 0
 
 
 class Packed:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+PAD = 0  # the id that fills up rows
 
-def padding_mask(ids: Tensor, pad: int = 0) -> Tensor:
+
+def padding_mask(ids: Tensor) -> Tensor:
     """Nobody looks at padding: ids [B, K] → [B, 1, 1, K], the same for every head and query."""
-    return (ids != pad)[:, None, None, :]
+    return (ids != PAD)[:, None, None, :]
 
 
 def causal_mask(queries: int, keys: int | None = None, device: torch.device | None = None) -> Tensor:

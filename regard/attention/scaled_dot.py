@@ -69,7 +69,7 @@ def attend_batched(
     *,
     keep: Tensor | None = None,
 ) -> Tensor:
-    """Soft attention in four matrix products, and in six backward; `keep` [B, H, Q, K] is dropout's mask.
+    """Soft attention in two matrix products, and in four backward; `keep` [B, H, Q, K] is dropout's mask.
 
     Autograd would find the same gradients with several more passes over the scores, and transposed copies of the keys.
     """

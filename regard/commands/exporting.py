@@ -40,7 +40,7 @@ def export(
     from regard.checkpoint import Trained, find_model
     from regard.export.agreement import compare
     from regard.export.folder import default_folder, fingerprint, need, require_ours
-    from regard.tasks.decode import decode
+    from regard.tasks.decode import Native
 
     if to not in NEEDED:
         raise UsageError(f"no engine {to!r} to export to.{did_you_mean(to, NEEDED)} There are {', '.join(NEEDED)}")
@@ -62,8 +62,7 @@ def export(
     search, settings = translator.search_options(beam=beam)
     say(f"comparing on {len(texts):,} sentences of {place}, beam {search.beam} …")
     found = compare(
-        lambda sources, search, settings: decode(translator.model, sources, search, settings),
-        exported, translator.tokenizer, texts, search, settings,
+        Native(translator.model).decode, exported, translator.tokenizer, texts, search, settings,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) if as_json else "\n".join(found.lines(to)))
     if found.share < BAR and not int8:
@@ -77,11 +76,13 @@ def say(message: str) -> None:
 def write(trained: Trained, folder: Path, to: str, int8: bool, made_from: str) -> Decode:
     """Export, and load what was written."""
     if to == "onnx":
-        from regard.export.onnx import OnnxEngine, export_onnx
+        from regard.export.onnx import OnnxModel, export_onnx
+        from regard.tasks.decode import Native
 
         export_onnx(trained, folder, made_from=made_from)
-        return OnnxEngine(folder).decode
-    from regard.export.ctranslate2 import CTranslate2Engine, export_ctranslate2
+        return Native(OnnxModel(folder)).decode
+    from regard.export.ctranslate2 import export_ctranslate2
+    from regard.export.ctranslate2_engine import CTranslate2Engine
 
     export_ctranslate2(trained, folder, int8=int8, made_from=made_from)
     return CTranslate2Engine(folder, int8).decode

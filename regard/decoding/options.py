@@ -100,6 +100,11 @@ class Search:
         if not self.sample and self.nbest > self.beam:
             raise UsageError(f"nbest = {self.nbest} needs a beam of at least as many, not {self.beam}")
 
+    @property
+    def width(self) -> int:
+        """Paths per sentence."""
+        return self.nbest if self.sample else self.beam
+
     def penalty(self, length: int) -> float:
         """What a log-probability is divided by: lp(Y) of Wu et al. (2016), section 7. It never falls as `length` grows."""
         if self.length_penalty == "paper":

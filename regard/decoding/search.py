@@ -44,9 +44,10 @@ def search(
     with torch.inference_mode():
         rules = Rules(special, options.no_repeat_ngram, prefixes, limits.device)
         if options.sample:
-            return walk(model, source, limits, options, rules, options.nbest, at_random(options, limits, seeds), watch)
-        choose = most_probable if options.beam == 1 else likeliest(options.beam)
-        return walk(model, source, limits, options, rules, options.beam, choose, watch)
+            choose = at_random(options, limits, seeds)
+        else:
+            choose = most_probable if options.beam == 1 else likeliest(options.beam)
+        return walk(model, source, limits, options, rules, options.width, choose, watch)
 
 
 def _check(limits: list[int], special: Special, prefixes: Sequence[Sequence[int]], seeds: Sequence[int]) -> None:

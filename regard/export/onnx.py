@@ -8,7 +8,6 @@ S sentences · W hypotheses of each · N = S·W rows · K source positions · T 
 from __future__ import annotations
 
 import warnings
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,19 +17,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard import config
 from regard.attention.scaled_dot import attend
 from regard.checkpoint import Trained
-from regard.data.batching import pad
 from regard.data.tokenizer import END, PAD
-from regard.decoding.batches import in_batches
-from regard.decoding.options import Hypothesis, Search
-from regard.decoding.search import search
 from regard.errors import CheckpointError
 from regard.export.folder import describe, need, read_description, replacing
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer, FeedForward, Residual
 from regard.models.transformer import Transformer
-from regard.tasks.decode import SPECIAL, length_limit
 
 NAME = "onnx"
 ENCODER, DECODER = "encoder.onnx", "decoder.onnx"
@@ -212,6 +205,10 @@ class OnnxModel:
         self.max_positions = int(description["recipe"]["model"]["max_positions"])
         self._shape = description["shape"]
 
+    @property
+    def device(self) -> torch.device:
+        return torch.device("cpu")
+
     def start(self, source: Tensor) -> OnnxState:
         """Read the source once; nothing is written yet."""
         memory = self._run(self._reader, source=source)
@@ -228,44 +225,6 @@ class OnnxModel:
     def _run(self, session: Any, **inputs: Tensor) -> list[Tensor]:
         outputs: list[np.ndarray[Any, Any]] = session.run(None, {name: each.numpy() for name, each in inputs.items()})
         return [torch.from_numpy(each) for each in outputs]
-
-
-class OnnxEngine:
-    """Decodes as `regard.tasks.decode.decode` does, with the same search, over onnxruntime."""
-
-    def __init__(self, folder: Path, threads: int = 1) -> None:
-        self.model = OnnxModel(folder, threads)
-
-    def decode(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: Search,
-        settings: config.Decoding,
-        prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
-        """Ids in, hypotheses out, in the order given."""
-        found: list[list[Hypothesis]] = [[] for _ in sources]
-        prefixes = [()] * len(sources) if prefixes is None else prefixes
-        width = options.nbest if options.sample else options.beam
-        for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, width):
-            rows = [np.array(sources[index], dtype=np.int64) for index in batch]
-            forced = [prefixes[index] for index in batch]
-            limits = [
-                length_limit(len(row), settings, self.model.max_positions, len(prefix))
-                for row, prefix in zip(rows, forced, strict=True)
-            ]
-            results = search(
-                self.model,
-                torch.from_numpy(pad(rows, end=True)),
-                torch.tensor(limits),
-                options,
-                SPECIAL,
-                prefixes=forced,
-                seeds=[zlib.crc32(row.astype("<i4").tobytes()) for row in rows],
-            )
-            for index, hypotheses in zip(batch, results, strict=True):
-                found[index] = hypotheses
-        return found
 
 
 @dataclass(frozen=True)

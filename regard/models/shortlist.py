@@ -31,6 +31,17 @@ class Lexicon(NamedTuple):
         return torch.cat([self.frequent, own, torch.tensor(list(prefix), dtype=own.dtype)])
 
 
+class Shortlists(NamedTuple):
+    """Makes a shortlist for each batch."""
+
+    lexicon: Lexicon
+    weight: Tensor  # [V, D], the model's output matrix in 32 bits
+
+    def of(self, model: Any, sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]]) -> Shortlisted:
+        lists = [self.lexicon.pieces(source, prefix) for source, prefix in zip(sources, prefixes, strict=True)]
+        return Shortlisted(model, lists, self.weight)
+
+
 class Shortlisted:
     """Steppable, as the model it wraps."""
 

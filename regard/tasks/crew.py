@@ -45,8 +45,7 @@ class Crew:
         prefixes: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
         """One sentence, or few, are not worth a process."""
-        width = options.nbest if options.sample else options.beam
-        batches = in_batches([len(source) + 1 for source in sources], settings.batch_tokens, width)
+        batches = in_batches([len(source) + 1 for source in sources], settings.batch_tokens, options.width)
         if self.workers == 1 or len(batches) == 1:
             return self.engine.decode(sources, options, settings, prefixes)
         prefixes = [()] * len(sources) if prefixes is None else prefixes
@@ -63,12 +62,12 @@ class Crew:
             for batch, answer in zip(batches, answers, strict=True):
                 for index, hypotheses in zip(batch, answer.result(), strict=True):
                     found[index] = hypotheses
-        except BrokenProcessPool:
-            raise UsageError(
-                "a process that decodes died, perhaps for want of memory; --workers 1 needs the least"
-            ) from None
-        except BaseException:
+        except BaseException as error:
             self.close()  # nobody waits for what is left
+            if isinstance(error, BrokenProcessPool):
+                raise UsageError(
+                    "a process that decodes died, perhaps for want of memory; --workers 1 needs the least"
+                ) from None
             raise
         return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -16,9 +17,10 @@ from regard.data.tokenizer import END, PAD, START, UNKNOWN
 from regard.decoding.batches import in_batches
 from regard.decoding.options import Hypothesis, Search, Special
 from regard.decoding.search import search
+from regard.decoding.steppable import Steppable
 from regard.decoding.walk import Watch
 from regard.models.build import Model
-from regard.models.shortlist import Lexicon, Shortlisted
+from regard.models.shortlist import Shortlists
 
 SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)
 
@@ -41,16 +43,21 @@ def length_limit(source_length: int, settings: config.Decoding, max_positions: i
     return min(prefix_length + own, max_positions)
 
 
+class Writer(Steppable, Protocol):
+    """What the search can drive: a Transformer, or one that another program computes."""
+
+    max_positions: int
+
+    @property
+    def device(self) -> torch.device: ...
+
+
 class Native:
-    """The engine that is this model and the one search, in 32 bits or, once `in_int8` has changed the model, in 8."""
+    """The engine that is regard's own search."""
 
-    def __init__(self, model: Model, lexicon: Lexicon | None = None) -> None:
-        """With a `lexicon` only what translates a sentence's own pieces, or is frequent, is looked for.
-
-        The few rows of the output matrix that this needs are taken as they are now, so make the engine before `in_int8`.
-        """
-        self.model, self.lexicon = model, lexicon
-        self._weight = model.output.weight.detach() if lexicon is not None else None
+    def __init__(self, model: Writer, shortlists: Shortlists | None = None) -> None:
+        """With `shortlists` only what translates a sentence's own pieces, or is frequent, is looked for."""
+        self.model, self.shortlists = model, shortlists
 
     def decode(
         self,
@@ -61,10 +68,9 @@ class Native:
         watch: Watch | None = None,
     ) -> list[list[Hypothesis]]:
         """Ids in, hypotheses out, in the order given; inside, sentences of similar length share a batch."""
-        width = options.nbest if options.sample else options.beam
         found: list[list[Hypothesis]] = [[] for _ in sources]
         prefixes = [()] * len(sources) if prefixes is None else prefixes
-        for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, width):
+        for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, options.width):
             chosen = [sources[index] for index in batch], [prefixes[index] for index in batch]
             for index, hypotheses in zip(batch, self._batch(*chosen, options, settings, watch), strict=True):
                 found[index] = hypotheses
@@ -80,8 +86,11 @@ class Native:
     ) -> list[list[Hypothesis]]:
         device, longest = self.model.device, self.model.max_positions
         ids = pad([np.array(source, dtype=np.int64) for source in sources], end=True)  # [S, K]
-        limits = [length_limit(len(each), settings, longest, len(prefix)) for each, prefix in zip(sources, prefixes, strict=True)]  # fmt: skip
-        shortlisted = self._shortlisted(sources, prefixes)
+        limits = [
+            length_limit(len(source), settings, longest, len(prefix))
+            for source, prefix in zip(sources, prefixes, strict=True)
+        ]
+        shortlisted = self.shortlists.of(self.model, sources, prefixes) if self.shortlists is not None else None
         results = search(
             shortlisted or self.model,
             torch.from_numpy(ids).to(device),
@@ -95,12 +104,6 @@ class Native:
         if shortlisted is None:
             return results
         return [[replace(each, tokens=shortlisted.meanings(each.tokens)) for each in nbest] for nbest in results]
-
-    def _shortlisted(self, sources: Sequence[Sequence[int]], prefixes: Sequence[Sequence[int]]) -> Shortlisted | None:
-        if self.lexicon is None or self._weight is None:
-            return None
-        lists = [self.lexicon.pieces(source, prefix) for source, prefix in zip(sources, prefixes, strict=True)]
-        return Shortlisted(self.model, lists, self._weight)
 
 
 def decode(

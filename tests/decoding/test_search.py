@@ -205,7 +205,7 @@ def test_a_prefix_may_repeat_what_the_rest_may_not() -> None:
 def test_finished_sentences_leave_the_batch(options: Search) -> None:
     model = StandIn(seed=2)
     found = run(model, options)
-    width = options.nbest if options.sample else options.beam
+    width = options.width
     assert model.rows[0] == int((LIMITS > 0).sum())  # the first step needs one row per sentence, and none for limit 0
     assert len(model.rows) == max(len(steps(one)) for each in found for one in each) or options is BEAM
     for step, rows in enumerate(model.rows[1:], start=1):

@@ -25,7 +25,7 @@ def watched(
     model: StandIn, options: Search, source: int = 0, limit: int = 8, prefix: tuple[int, ...] = ()
 ) -> tuple[list[Hypothesis], list[Step]]:
     """What the search found, which is what it finds unwatched, and its steps."""
-    trace = Trace(options.nbest if options.sample else options.beam)
+    trace = Trace(options.width)
     given = (model, torch.tensor([source]), torch.tensor([limit]), options, SPECIAL, [prefix])
     (found,) = search(*given, watch=trace)
     assert [found] == search(*given)

@@ -14,8 +14,9 @@ from regard.checkpoint import Trained, save_model, store_scores, unique_weights
 from regard.data.tokenizer import END
 from regard.decoding.options import Search
 from regard.errors import CheckpointError, UsageError
-from regard.export import ctranslate2 as export
-from regard.export.ctranslate2 import CTranslate2Engine, export_ctranslate2, open_engine
+from regard.export import ctranslate2_engine as export
+from regard.export.ctranslate2 import export_ctranslate2
+from regard.export.ctranslate2_engine import CTranslate2Engine, open_engine
 from regard.export.folder import fingerprint
 from regard.tasks.decode import decode
 from regard.tasks.translator import Translator

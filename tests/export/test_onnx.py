@@ -12,8 +12,8 @@ import torch
 from regard import config
 from regard.decoding.options import Search
 from regard.errors import CheckpointError, UsageError
-from regard.export.onnx import OnnxEngine, export_onnx
-from regard.tasks.decode import decode
+from regard.export.onnx import OnnxModel, export_onnx
+from regard.tasks.decode import Native, decode
 from tests.export.variants import each_variant, require_same, source_ids, trained
 
 pytest.importorskip("onnx")
@@ -25,7 +25,7 @@ def test_every_kind_of_model_writes_the_same(variant: str, tiny_recipe: config.R
     model = trained(variant, tiny_recipe)
     export_onnx(model, tmp_path / "out")
     assert not model.model.training
-    exported, sources, settings = OnnxEngine(tmp_path / "out"), source_ids(model), model.recipe.decoding
+    exported, sources, settings = Native(OnnxModel(tmp_path / "out")), source_ids(model), model.recipe.decoding
     for search in (Search(beam=1), Search(beam=4, nbest=3, no_repeat_ngram=2), Search(sample=True, nbest=2, seed=3)):
         require_same(decode(model.model, sources, search, settings), exported.decode(sources, search, settings))
 
@@ -34,7 +34,7 @@ def test_prefixes_batches_and_shapes(tiny_recipe: config.Recipe, tmp_path: Path)
     """Graphs are traced with two sentences of three positions; any other number must do as well."""
     model = trained("paper", tiny_recipe)
     export_onnx(model, tmp_path / "out")
-    exported, sources = OnnxEngine(tmp_path / "out"), source_ids(model, 5)
+    exported, sources = Native(OnnxModel(tmp_path / "out")), source_ids(model, 5)
     prefixes = [source[: number % 3] for number, source in enumerate(sources)]
     for tokens in (1, 10_000):
         settings = replace(model.recipe.decoding, batch_tokens=tokens)
@@ -47,7 +47,7 @@ def test_prefixes_batches_and_shapes(tiny_recipe: config.Recipe, tmp_path: Path)
 def test_finished_sentences_leave(tiny_recipe: config.Recipe, tmp_path: Path) -> None:
     model = trained("paper", tiny_recipe)
     export_onnx(model, tmp_path / "out")
-    stepping, plain = OnnxEngine(tmp_path / "out").model, model.model
+    stepping, plain = OnnxModel(tmp_path / "out"), model.model
     source = torch.tensor([[9, 8, 7, 2], [6, 2, 0, 0], [5, 4, 2, 0]])
     rows = torch.tensor([[1, 1], [2, 2]])  # the first sentence is over; of each other there are two hypotheses
     last, then = torch.tensor([1, 1, 1]), torch.tensor([10, 11, 12, 13])
@@ -63,7 +63,7 @@ def test_finished_sentences_leave(tiny_recipe: config.Recipe, tmp_path: Path) ->
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="regard export"):
-        OnnxEngine(tmp_path)
+        OnnxModel(tmp_path)
 
 
 def test_without_the_extra(tiny_recipe: config.Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

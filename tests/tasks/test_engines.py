@@ -18,8 +18,9 @@ from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search
 from regard.engines import choose_engine
 from regard.errors import UsageError
+from regard.models.build import Model
 from regard.models.int8 import in_int8
-from regard.models.shortlist import Lexicon
+from regard.models.shortlist import Lexicon, Shortlists
 from regard.tasks.crew import Crew
 from regard.tasks.decode import Native
 from regard.tasks.translator import Translator
@@ -47,6 +48,10 @@ def narrow_lexicon(translator: Translator) -> Lexicon:
     return Lexicon(table, torch.arange(280, 300))
 
 
+def shortlists(lexicon: Lexicon, model: Model) -> Shortlists:
+    return Shortlists(lexicon, model.output.weight.detach())
+
+
 def assert_same(found: list[list[Hypothesis]], expected: list[list[Hypothesis]]) -> None:
     for one, other in zip(found, expected, strict=True):
         assert [each.tokens for each in one] == [each.tokens for each in other]
@@ -58,7 +63,9 @@ def test_a_shortlist_of_everything_changes_nothing(tiny_translator: Translator, 
     given, model = sources(tiny_translator), tiny_translator.model
     prefixes = [[20, 21] if number % 3 else [] for number in range(len(given))]
     whole = Native(model).decode(given, search, SETTINGS, prefixes)
-    assert_same(Native(model, full_lexicon(tiny_translator)).decode(given, search, SETTINGS, prefixes), whole)
+    assert_same(
+        Native(model, shortlists(full_lexicon(tiny_translator), model)).decode(given, search, SETTINGS, prefixes), whole
+    )
 
 
 @pytest.mark.parametrize("int8", [False, True])
@@ -67,9 +74,8 @@ def test_shortlists_and_8_bits_do_not_depend_on_the_batch(
     tiny_translator: Translator, int8: bool, search: Search
 ) -> None:
     given, model = sources(tiny_translator), copy.deepcopy(tiny_translator.model)
-    engine = Native(model, narrow_lexicon(tiny_translator))
-    if int8:
-        in_int8(model)
+    listed = shortlists(narrow_lexicon(tiny_translator), model)
+    engine = Native(in_int8(model) if int8 else model, listed)
     together = engine.decode(given, search, SETTINGS)
     assert_same([engine.decode([each], search, SETTINGS)[0] for each in given], together)
     for source, nbest in zip(given, together, strict=True):
