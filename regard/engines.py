@@ -35,8 +35,8 @@ def choose_engine(
         return open_engine(name, int8, workers)
     if shortlist and trained.lexicon is None:
         raise UsageError(
-            f"{name} carries no lexicon to make shortlists from: an older regard trained it. Leave out --shortlist, or "
-            "go on training it for an update: what is written then has one"
+            f"{name} carries no lexicon to make shortlists from, as models do that are trained now, or go on training. "
+            "Leave out --shortlist"
         )
     shortlists = (
         Shortlists(trained.lexicon, trained.model.output.weight.detach()) if trained.lexicon and shortlist else None

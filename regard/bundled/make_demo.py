@@ -24,7 +24,7 @@ def main() -> None:
     given = arguments.parse_args()
     trained = load_model(given.run)
     weights = dict(trained.model.named_parameters())
-    save_model(DEMO, weights, trained.recipe, trained.tokenizer, trained.provenance, half=True)
+    save_model(DEMO, weights, trained.recipe, trained.tokenizer, trained.provenance, lexicon=trained.lexicon, half=True)
     demo = regard.load(DEMO)
     here = replace(demo.recipe, data=replace(demo.recipe.data, folder=str(given.data)))
     for test_set in recipe_test_sets(here):

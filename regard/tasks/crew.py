@@ -72,9 +72,13 @@ class Crew:
         return found
 
     def close(self) -> None:
+        """End the processes at once, in the middle of a batch if need be: Python would wait for them at its own end."""
         if self._pool is not None:
+            processes = list(self._pool._processes.values())
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
+            for process in processes:
+                process.kill()  # a handler of SIGTERM would be inherited
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:

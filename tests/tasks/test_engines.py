@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import multiprocessing
 import os
 import signal
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,6 +29,7 @@ from regard.tasks.decode import Native
 from regard.tasks.translator import Translator
 from tests.conftest import made_up_sentences
 
+PATIENCE = 60  # seconds
 SETTINGS = config.Decoding(max_ratio=1.0, max_extra=5, batch_tokens=120)
 SEARCHES = [
     Search(beam=1), Search(beam=4, nbest=2), Search(sample=True, nbest=3, seed=2, top_k=9), Search(beam=3, no_repeat_ngram=2),
@@ -118,6 +122,8 @@ class Failing:
     ) -> list[list[Hypothesis]]:
         if self.how == "die":
             os.kill(os.getpid(), signal.SIGKILL)
+        if self.how == "hang":
+            time.sleep(PATIENCE)
         raise UsageError("what went wrong")
 
 
@@ -126,6 +132,23 @@ def test_a_process_that_fails_says_so(how: str, message: str) -> None:
     crew = Crew(Failing(how), workers=2)
     with pytest.raises(UsageError, match=message):
         crew.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)
+
+
+def test_control_c_does_not_wait_for_the_processes() -> None:
+    before, known = signal.signal(signal.SIGINT, signal.default_int_handler), multiprocessing.active_children()
+    crew = Crew(Failing("hang"), workers=2)
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            crew.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)
+    finally:
+        timer.join()
+        signal.signal(signal.SIGINT, before)
+    born = [each for each in multiprocessing.active_children() if each not in known]
+    for process in born:
+        process.join(PATIENCE / 2)
+    assert not any(process.is_alive() for process in born)
 
 
 @pytest.fixture
