@@ -10,6 +10,7 @@ from regard.decoding.engine import Engine
 from regard.errors import UsageError, did_you_mean
 from regard.models.int8 import in_int8
 from regard.models.shortlist import Shortlists
+from regard.models.transposed import transpose_weights
 from regard.tasks.crew import Crew
 from regard.tasks.decode import Native
 
@@ -41,5 +42,10 @@ def choose_engine(
     shortlists = (
         Shortlists(trained.lexicon, trained.model.output.weight.detach()) if trained.lexicon and shortlist else None
     )
-    native = Native(in_int8(trained.model) if int8 else trained.model, shortlists)
+    model = trained.model
+    if int8:
+        model = in_int8(model)
+    elif model.device.type == "cpu":
+        model = transpose_weights(model)
+    native = Native(model, shortlists)
     return Crew(native, workers) if workers > 1 else native

@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from regard.attention.masks import added
+
 
 def attend(
     query: Tensor,
@@ -28,7 +30,8 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """The mix of values for each query, and the weights that made it. A query that may look at nothing gets zeros.
 
-    `may_look` broadcasts to [B, H, Q, K]; True = may look. `hard` puts all weight on the best key, shared if tied.
+    `may_look` broadcasts to [B, H, Q, K]; True = may look, and numbers are added to the scores (masks.py).
+    `hard` puts all weight on the best key, shared if tied.
     """
     scores = query @ key.transpose(-2, -1) / (temperature * query.size(-1) ** 0.5)  # [B, H, Q, K]
     weights = to_weights(scores, may_look, hard=hard)  #                              [B, H, Q, K], rows sum to 1
@@ -38,6 +41,8 @@ def attend(
 
 def to_weights(scores: Tensor, may_look: Tensor | None = None, *, hard: bool = False) -> Tensor:
     """Scores → weights over the last axis. Shared by every kind of attention."""
+    if may_look is not None and may_look.dtype != torch.bool:
+        scores, may_look = scores + may_look, None
     if may_look is not None:
         # The lowest finite number, not -inf: a row of -inf would make softmax and its gradient NaN.
         scores = scores.masked_fill(~may_look, torch.finfo(scores.dtype).min)
@@ -55,9 +60,9 @@ def attend_fused(
     query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None = None, *, dropout: float = 0.0
 ) -> Tensor:
     """Soft attention without the weights, in one kernel."""
-    if may_look is None:
-        return functional.scaled_dot_product_attention(query, key, value, dropout_p=dropout)
     mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=may_look, dropout_p=dropout)
+    if may_look is None or may_look.dtype != torch.bool:
+        return mixed
     return mixed.masked_fill(~may_look.any(-1, keepdim=True), 0.0)
 
 
@@ -73,30 +78,30 @@ def attend_batched(
 
     Autograd would find the same gradients with several more passes over the scores, and transposed copies of the keys.
     """
-    blocked = query.new_zeros(())
-    if may_look is not None:
+    if may_look is not None and may_look.dtype == torch.bool:
         if not may_look.any(-1).all():  # only the definition knows what to do for a query that may look at nothing
             return attend(query, key, value, may_look, drop=None if keep is None else lambda weights: weights * keep)[0]
-        blocked = (~may_look).to(query.dtype).mul_(torch.finfo(query.dtype).min)
+        may_look = added(may_look, query.dtype)
     if not torch.is_grad_enabled():
-        return _mix(query, key, value, blocked, keep)[0]
-    mixed: Tensor = _Attend.apply(query, key, value, blocked, keep)  # type: ignore[no-untyped-call]
+        return _mix(query, key, value, may_look, keep)[0]
+    mixed: Tensor = _Attend.apply(query, key, value, may_look, keep)  # type: ignore[no-untyped-call]
     return mixed
 
 
-def _mix(query: Tensor, key: Tensor, value: Tensor, blocked: Tensor, keep: Tensor | None) -> tuple[Tensor, Tensor]:
-    """`blocked` is 0 where a query may look, else the lowest number."""
-    scores = query @ key.transpose(-2, -1)  #                                     [B, H, Q, K]
-    weights = torch.add(blocked, scores, alpha=query.size(-1) ** -0.5, out=scores).softmax(-1)
+def _mix(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, keep: Tensor | None) -> tuple[Tensor, Tensor]:
+    """`mask` is added to the scores."""
+    scores, scale = query @ key.transpose(-2, -1), query.size(-1) ** -0.5  #      [B, H, Q, K]
+    scores = scores.mul_(scale) if mask is None else torch.add(mask, scores, alpha=scale, out=scores)
+    weights = scores.softmax(-1)
     return (weights if keep is None else weights * keep) @ value, weights  #      [B, H, Q, F], [B, H, Q, K]
 
 
 class _Attend(torch.autograd.Function):
     @staticmethod
     def forward(
-        context: Any, query: Tensor, key: Tensor, value: Tensor, blocked: Tensor, keep: Tensor | None
+        context: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, keep: Tensor | None
     ) -> Tensor:
-        mixed, weights = _mix(query, key, value, blocked, keep)
+        mixed, weights = _mix(query, key, value, mask, keep)
         context.save_for_backward(query, key, value, weights, keep)
         return mixed
 

@@ -95,9 +95,12 @@ def walk(
             finished = torch.cat([finished, scores.masked_fill(~finishes, NEVER)], 1).topk(nbest).values
             # Log-probabilities only fall, and at the limit they are divided by the most.
             over |= finished[:, -1] >= best / greatest[paths.sentences]
-        keep = (~over).nonzero().squeeze(1)
+        if over.all():
+            break
+        keep = (~over).nonzero().squeeze(1) if over.any() else None
         paths = _go_on(paths, state, found, totals, width, keep)
-        finished, count = finished[keep], count[keep]
+        if keep is not None:
+            finished, count = finished[keep], count[keep]
         last = paths.last
     return [_ranked(each, number)[:nbest] for number, each in enumerate(hypotheses)]
 
@@ -116,23 +119,27 @@ def _open(model: Steppable, source: Any, limits: Tensor, hypotheses: list[list[H
     return Paths(state, sentences, tokens, nothing, nothing.sum(-1))
 
 
-def _go_on(paths: Paths, state: State, found: Candidates, totals: Tensor, width: int, keep: Tensor) -> Paths:
-    """The sentences `keep` with their candidates as the new paths: the `width` best if there are more."""
+def _go_on(paths: Paths, state: State, found: Candidates, totals: Tensor, width: int, keep: Tensor | None) -> Paths:
+    """The sentences `keep`, or all, with their candidates as the new paths: the `width` best if there are more."""
     parent, token, log_probability = found.parent, found.token, found.log_probability
     if totals.size(1) > width:
         totals, best = totals.topk(width)  # [S, C] → [S, W]
         parent, token, log_probability = parent.gather(1, best), token.gather(1, best), log_probability.gather(1, best)
     before = paths.totals.numel()
     offsets = torch.arange(0, before, paths.totals.size(1), device=parent.device).unsqueeze(1)  # [S, 1]
-    rows = (parent + offsets)[keep]  # [S, W], rows of the present state
-    if rows.numel() and not (rows.numel() == before and torch.equal(rows.flatten(), torch.arange(before).to(rows))):
-        state = state.select(rows)
+    rows, sentences = parent + offsets, paths.sentences  # [S, W], rows of the present state
+    if keep is not None:
+        rows, sentences, totals = rows[keep], sentences[keep], totals[keep]
+        token, log_probability = token[keep], log_probability[keep]
+    tokens, log_probabilities = paths.tokens.flatten(0, 1), paths.log_probabilities.flatten(0, 1)  # [N, T]
+    if not torch.equal(rows.flatten(), torch.arange(before, device=rows.device)):
+        state, tokens, log_probabilities = state.select(rows), tokens[rows], log_probabilities[rows]  # [S, W, T]
     return Paths(
         state,
-        paths.sentences[keep],
-        torch.cat([paths.tokens.flatten(0, 1)[rows], token[keep].unsqueeze(2)], 2),
-        torch.cat([paths.log_probabilities.flatten(0, 1)[rows], log_probability[keep].unsqueeze(2)], 2),
-        totals[keep],
+        sentences,
+        torch.cat([tokens.view(*rows.shape, -1), token.unsqueeze(2)], 2),
+        torch.cat([log_probabilities.view(*rows.shape, -1), log_probability.unsqueeze(2)], 2),
+        totals,
     )
 
 

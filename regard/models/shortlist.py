@@ -50,7 +50,7 @@ class Shortlisted:
         special = torch.arange(SPECIAL)
         self.model = model
         self.ids: Tensor = torch.cat([special, *lists]).unique()  # type: ignore[no-untyped-call]  # [n], sorted
-        self.weight = weight[self.ids].t()  # [D, n]
+        self.weight = weight[self.ids].t().contiguous()  # [D, n]
         self.barred = torch.full((len(lists), 1, len(self.ids)), float("-inf"))  # [S, 1, n]
         self.barred[:, :, :SPECIAL] = 0.0
         for row, each in zip(self.barred, lists, strict=True):

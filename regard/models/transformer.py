@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from regard import config
 from regard.attention.cache import KeyValueCache
 from regard.attention.layout import PADDED, Packed, Padded, lay_out
-from regard.attention.masks import causal_mask, padding_mask
+from regard.attention.masks import added, causal_mask, padding_mask
 from regard.attention.record import Observed
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
 
@@ -57,7 +57,7 @@ class Transformer(Observed):
         self.note(memory=memory, states=states)
         return layout.only_real(states, target) if packed else states
 
-    def encode(self, source: Tensor, layout: Padded | Packed = PADDED) -> tuple[Tensor, Tensor | None]:
+    def encode(self, source: Tensor, layout: Padded | Packed = PADDED) -> tuple[Tensor, Tensor]:
         """Source ids [S, K] → memory [S, K, D], or as the layout has its tokens, and who may be looked at."""
         may_look = padding_mask(source)  #                   [S, 1, 1, K]
         x = self.source_embedding(source, layout=layout)  #  [S, K, D]
@@ -96,7 +96,7 @@ class Transformer(Observed):
         read = [KeyValueCache(room=0) for _ in self.decoder]
         for layer, cache in zip(self.writing_layers(), read, strict=True):
             cache.append(*layer.cross_attention.read(memory))
-        return TransformerState(read, may_look, [KeyValueCache() for _ in self.decoder])
+        return TransformerState(read, added(may_look, memory.dtype), [KeyValueCache() for _ in self.decoder])
 
     def step(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         """The last id of each row [N] → logits for the next [N, V], and the state after."""
@@ -119,9 +119,9 @@ class TransformerState:
     """What a decoding Transformer remembers: the source and all that was tried for it, once per sentence."""
 
     memory: list[KeyValueCache]  #  per layer [S, H, K, E]
-    may_look: Tensor | None  #      [S, 1, 1, K]
+    may_look: Tensor  #             [S, 1, 1, K], added to scores: what of the source is no padding
     caches: list[KeyValueCache]  #  per layer [S, H, T, E], the places of all hypotheses
-    own: Tensor | None = None  #    [S, 1, W, T], which of these places are a hypothesis's own past; None: all
+    own: Tensor | None = None  #    [S, 1, W, T], added to scores: which places are a hypothesis's own past; None: all
     hypotheses: int = 1  #          W
     length: int = 0  #              positions written
 
@@ -129,7 +129,7 @@ class TransformerState:
         """Room for one more position, at which each hypothesis sees only itself."""
         own = self.own
         if own is not None:
-            itself = torch.eye(self.hypotheses, dtype=torch.bool, device=own.device)
+            itself = added(torch.eye(self.hypotheses, dtype=torch.bool, device=own.device), own.dtype)
             own = torch.cat([own, itself.expand(*own.shape[:2], -1, -1)], 3)
         return replace(self, own=own, length=self.length + 1)
 
@@ -139,12 +139,12 @@ class TransformerState:
         sentences = rows[:, 0] // self.hypotheses  # [S']
         if not torch.equal(sentences, torch.arange(memory[0].value.size(0), device=rows.device)):
             memory = [read.select(sentences) for read in memory]
-            may_look = may_look[sentences] if may_look is not None else None
+            may_look = may_look[sentences]
             caches = [cache.select(sentences) for cache in caches]
         if own is not None:
             own = own.flatten(0, 2)[rows].unsqueeze(1)  # [S', 1, W', T]
         elif rows.size(1) > 1:
-            own = torch.ones(len(rows), 1, rows.size(1), caches[0].length, dtype=torch.bool, device=rows.device)
+            own = memory[0].value.new_zeros(len(rows), 1, rows.size(1), caches[0].length)
         return TransformerState(memory, may_look, caches, own, rows.size(1), self.length)
 
 

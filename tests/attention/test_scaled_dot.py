@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.attention.masks import causal_mask
+from regard.attention.masks import added, causal_mask
 from regard.attention.scaled_dot import attend, attend_batched, attend_fused, best_only, to_weights
 
 B, H, Q, K, E, F = 3, 2, 5, 7, 8, 6
@@ -156,6 +156,13 @@ def test_fast_paths_are_the_definition(
         assert (found[unseen] == 0).all()
         assert plain[0].grad is not None
         assert (plain[0].grad[unseen] == 0).all()
+
+
+@pytest.mark.parametrize("way", [lambda *given: attend(*given)[0], attend_fused, attend_batched])
+def test_a_mask_may_be_what_is_added_to_scores(way: Callable[..., Tensor]) -> None:
+    query, key, value = (torch.randn(2, 3, 5, 4) for _ in range(3))
+    mask = causal_mask(5)
+    torch.testing.assert_close(way(query, key, value, added(mask)), way(query, key, value, mask))
 
 
 def test_the_gradient_is_that_of_small_changes() -> None:
