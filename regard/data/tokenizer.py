@@ -9,6 +9,7 @@ import base64
 import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Literal
 
 import sentencepiece
@@ -26,6 +27,34 @@ _SPACE = "▁"
 _LONGEST = 4_192  # bytes of a line that SentencePiece learns from; its own default
 
 
+# Characters whose normal form does not depend on what stands beside them, and that are no space of another kind. In a
+# text of these and of plain spaces, no piece reaches beyond a word, so that the text's ids are those of its words.
+_PLAIN = re.compile(
+    r"[ !-~\u00c0-\u017f\u0391-\u03a1\u03a3-\u03c9\u0410-\u044f\u2013\u2019\u201c-\u201e\uac00-\ud7a3]*"
+)
+_REMEMBERED = 500_000  # words
+
+
+class _Words(dict[str, list[int]]):
+    """The ids of words, each asked for only once: several times as fast as whole texts."""
+
+    def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
+        super().__init__({"": []})
+        self._processor = processor
+
+    def __missing__(self, word: str) -> list[int]:
+        ids: list[int] = self._processor.encode(word)
+        if len(self) < _REMEMBERED:
+            self[word] = ids
+        return ids
+
+    def of(self, text: str) -> list[int]:
+        if _PLAIN.fullmatch(text) is None:
+            whole: list[int] = self._processor.encode(_readable(text))
+            return whole
+        return list(chain.from_iterable(map(self.__getitem__, text.split(" "))))
+
+
 class Tokenizer:
     """One SentencePiece model for both sides, or one for each."""
 
@@ -33,6 +62,7 @@ class Tokenizer:
         self._models = (source,) if target is None else (source, target)
         loaded = [_load(model) for model in self._models]
         self._processors = {"source": loaded[0], "target": loaded[-1]}
+        self._words = {side: _Words(processor) for side, processor in self._processors.items()}
 
     @property
     def joint(self) -> bool:
@@ -49,9 +79,8 @@ class Tokenizer:
 
     def encode_all(self, texts: Sequence[str], side: Side) -> list[list[int]]:
         """The ids of each text."""
-        whole = [_readable(text) for text in texts]
-        ids: list[list[int]] = self._processors[side].encode(whole, num_threads=1)
-        return ids
+        words = self._words[side]
+        return [words.of(text) for text in texts]
 
     def decode(self, ids: Sequence[int], side: Side = "target") -> str:
         """The text of ids; special ids are dropped."""

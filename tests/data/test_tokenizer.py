@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard import config
-from regard.data.tokenizer import BYTES, END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer
+from regard.data.tokenizer import _PLAIN, BYTES, END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer
 from regard.errors import DataError
 
 SYLLABLES = [consonant + vowel for consonant in "bdkm" for vowel in "aeiou"]
@@ -68,6 +68,22 @@ def test_any_text_comes_back(text: str, tokenizer: Tokenizer) -> None:
 def test_identity_changes_nothing_but_spaces(text: str) -> None:
     tokenizer = TOKENIZERS[4]
     assert tokenizer.normalize(text) == text
+
+
+PLAIN = st.text(st.sampled_from("  .,!?-'\"()%$019abdekmouABDKÀÖäöüßéŁĳſŉΑωПяж–’“”„가한국힣"), max_size=40)
+
+
+@given(st.one_of(PLAIN, st.text(st.characters(min_codepoint=32, max_codepoint=0x17F))), st.sampled_from(TOKENIZERS))
+@settings(deadline=None, max_examples=500)
+def test_word_by_word_is_the_same_as_the_whole(text: str, tokenizer: Tokenizer) -> None:
+    assert tokenizer.encode(text) == tokenizer._processors["source"].encode(text.replace("▁", " "))
+
+
+@pytest.mark.parametrize("character", [chr(code) for code in range(32, 0x2030) if _PLAIN.fullmatch(chr(code))])
+def test_plain_characters_do_not_care_for_their_neighbours(character: str) -> None:
+    for tokenizer in (TOKENIZERS[0], TOKENIZERS[7]):
+        for text in (character, f"ba {character}", f"{character} ba", f" {character}{character}  ba{character}  "):
+            assert tokenizer.encode(text) == tokenizer._processors["source"].encode(text)
 
 
 def test_half_a_surrogate_pair_becomes_a_question_mark() -> None:
