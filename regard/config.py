@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,8 @@ class Transformer:
     """Width of the hidden layer between two attentions (d_ff)."""
     heads: int = 8
     """Attention heads; must divide the width."""
+    key_width: int = 0
+    """Length of a query and of a key in each head (d_k); 0: width / heads."""
     encoder_layers: int = 6
     """Layers that read the source."""
     decoder_layers: int = 6
@@ -95,13 +97,81 @@ class Transformer:
     """Share one matrix between source embedding, target embedding and output (needs a joint tokenizer)."""
 
 
+@dataclass(frozen=True)
+class Recurrent:
+    """`[model]` with `architecture = "rnn"`: all that the decoder knows of the source is the encoder's last state."""
+
+    architecture: str = "rnn"
+    """Which model; each architecture has settings of its own."""
+    size: str = "base"
+    """`tiny`, `small` or `base`: a name for width, layers and dropout together."""
+    cell: str = "lstm"
+    """`lstm` or `gru`: what carries the state from one piece to the next."""
+    width: int = 512
+    """Length of the vector that stands for one piece, and of a state."""
+    encoder_layers: int = 2
+    """Recurrent layers that read the source."""
+    decoder_layers: int = 2
+    """Recurrent layers that write the target."""
+    dropout: float = 0.2
+    """Share of the embeddings and of each layer's output that is dropped in training."""
+    max_positions: int = 1_024
+    """Longest sequence; recurrence itself knows no limit."""
+    tied: bool = True
+    """Share one matrix between source embedding, target embedding and output (needs a joint tokenizer)."""
+
+
+@dataclass(frozen=True)
+class RecurrentAttention(Recurrent):
+    """`[model]` with `architecture = "rnn-attention"`: for each piece the decoder looks at the whole source again."""
+
+    architecture: str = "rnn-attention"
+    """Which model; each architecture has settings of its own."""
+    score: str = "additive"
+    """How well a state and a source position match: `additive` (a small network) or `dot` (a scaled product)."""
+    input_feeding: bool = True
+    """Show the decoder what it attended to for the piece before; slower to train, since pieces wait for each other."""
+
+
+@dataclass(frozen=True)
+class Convolutional:
+    """`[model]` with `architecture = "conv"`: the convolutional encoder-decoder of Gehring et al. 2017."""
+
+    architecture: str = "conv"
+    """Which model; each architecture has settings of its own."""
+    size: str = "base"
+    """`tiny`, `small` or `base`: a name for width, layers and dropout together."""
+    width: int = 512
+    """Length of the vector that stands for one piece."""
+    kernel: int = 3
+    """Positions that one convolution sees; odd."""
+    encoder_layers: int = 8
+    """Convolutions that read the source."""
+    decoder_layers: int = 8
+    """Convolutions that write the target, each with an attention."""
+    dropout: float = 0.2
+    """Share of the embeddings and of each layer's input that is dropped in training."""
+    max_positions: int = 1_024
+    """Longest sequence the position table holds."""
+    tied: bool = True
+    """Share one matrix between source embedding, target embedding and output (needs a joint tokenizer)."""
+
+
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
     "transformer": {
         "tiny": dict(width=128, feed_forward=256, heads=4, encoder_layers=4, decoder_layers=4, dropout=0.3),
         "small": dict(width=256, feed_forward=1_024, heads=4, encoder_layers=3, decoder_layers=3, dropout=0.1),
         "base": dict(width=512, feed_forward=2_048, heads=8, encoder_layers=6, decoder_layers=6, dropout=0.1),
         "big": dict(width=1_024, feed_forward=4_096, heads=16, encoder_layers=6, decoder_layers=6, dropout=0.3),
-    }
+    },
+    **{
+        architecture: {
+            "tiny": dict(width=128, encoder_layers=layers, decoder_layers=layers, dropout=0.3),
+            "small": dict(width=256, encoder_layers=layers, decoder_layers=layers, dropout=0.2),
+            "base": dict(width=512, encoder_layers=2 * layers, decoder_layers=2 * layers, dropout=0.2),
+        }
+        for architecture, layers in (("rnn", 1), ("rnn-attention", 1), ("conv", 4))
+    },
 }
 
 
@@ -115,6 +185,8 @@ class Training:
     """Parts that each process computes one after another before an update; divides the memory needed."""
     updates: int = 10_000
     """Updates in all; schedules end here."""
+    minutes: float = 0.0
+    """Minutes spent on updates after which training stops all the same; 0: never."""
     learning_rate: float = 7e-4
     """Peak of the schedule, reached at the end of the warm-up."""
     schedule: str = "inverse-sqrt"
@@ -185,6 +257,9 @@ class Decoding:
     """Source tokens decoded together, counting each hypothesis."""
 
 
+Model: TypeAlias = Transformer | Recurrent | Convolutional
+
+
 @dataclass(frozen=True)
 class Recipe:
     """One experiment. What a model file stores of itself."""
@@ -195,7 +270,7 @@ class Recipe:
     """What the model does."""
     data: ParallelText = field(default_factory=ParallelText)
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
-    model: Transformer = field(default_factory=Transformer)
+    model: Model = field(default_factory=Transformer)
     training: Training = field(default_factory=Training)
     decoding: Decoding = field(default_factory=Decoding)
 
@@ -204,13 +279,22 @@ class Recipe:
 TASKS: dict[str, dict[str, type]] = {
     "translate": {"data": ParallelText, "tokenizer": Tokenizer, "training": Training, "decoding": Decoding}
 }
-ARCHITECTURES: dict[str, dict[str, type]] = {"translate": {"transformer": Transformer}}
+ARCHITECTURES: dict[str, dict[str, type]] = {
+    "translate": {
+        "transformer": Transformer,
+        "rnn": Recurrent,
+        "rnn-attention": RecurrentAttention,
+        "conv": Convolutional,
+    }
+}
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "tokenizer.kind": ("bpe", "unigram"),
     "tokenizer.normalization": ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"),
     "model.norm": ("post", "pre"),
     "model.positions": ("sinusoidal", "learned"),
+    "model.cell": ("lstm", "gru"),
+    "model.score": ("additive", "dot"),
     "training.schedule": ("inverse-sqrt", "cosine", "linear", "constant"),
     "training.metric": ("bleu", "loss"),
     "training.average_of": ("last", "best"),
@@ -225,7 +309,7 @@ AT_LEAST: dict[str, float] = {
     "data.source_column": 1, "data.target_column": 1, "data.max_pieces": 1, "data.max_ratio": 1,
     "tokenizer.pieces": 260, "tokenizer.sample": 1, "tokenizer.coverage": 0.5,  # 4 special pieces and 256 bytes
     "model.width": 2, "model.feed_forward": 1, "model.heads": 1, "model.encoder_layers": 1, "model.decoder_layers": 1,
-    "model.max_positions": 2, "training.batch_tokens": 1, "training.accumulate": 1, "training.updates": 1,
+    "model.max_positions": 2, "model.kernel": 1, "training.batch_tokens": 1, "training.accumulate": 1, "training.updates": 1,
     "training.validate_every": 1, "training.validate_sentences": 1, "training.average": 1,
     "decoding.beam": 1, "decoding.batch_tokens": 1,
 }  # fmt: skip

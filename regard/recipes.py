@@ -18,8 +18,12 @@ from regard.config import (
     CHOICES,
     SIZES,
     TASKS,
+    Convolutional,
+    Model,
     ParallelText,
     Recipe,
+    RecurrentAttention,
+    Transformer,
 )
 from regard.errors import ConfigError, did_you_mean
 
@@ -257,20 +261,29 @@ def _convert(value: Any, wanted: Any) -> Any:
 def _impossible(recipe: Recipe) -> list[str]:
     """Combinations that are each valid alone."""
     model, data = recipe.model, recipe.data
-    mistakes = _impossible_files(data)
-    if model.width % model.heads:
-        fitting = [heads for heads in range(1, model.width + 1) if model.width % heads == 0]
-        near = min(fitting, key=lambda heads: abs(heads - model.heads))
-        mistakes.append(f"model.heads = {model.heads} does not divide model.width = {model.width}; {near} would")
+    mistakes = [*_impossible_files(data), *_impossible_shape(model)]
     if model.tied and not recipe.tokenizer.joint:
         mistakes.append("model.tied = true needs tokenizer.joint = true: one matrix cannot serve two vocabularies")
-    if model.positions == "sinusoidal" and model.width % 2:
-        mistakes.append(f"model.width = {model.width} must be even for sinusoidal positions (sine and cosine pairs)")
     if data.max_pieces + 1 > model.max_positions:
         needed = data.max_pieces + 1
         mistakes.append(f"data.max_pieces = {data.max_pieces} needs model.max_positions of at least {needed}")
     if recipe.training.batch_tokens < recipe.training.accumulate:
         mistakes.append("training.accumulate cannot exceed training.batch_tokens")
+    return mistakes
+
+
+def _impossible_shape(model: Model) -> list[str]:
+    mistakes = []
+    if isinstance(model, Transformer) and model.width % model.heads:
+        fitting = [heads for heads in range(1, model.width + 1) if model.width % heads == 0]
+        near = min(fitting, key=lambda heads: abs(heads - model.heads))
+        mistakes.append(f"model.heads = {model.heads} does not divide model.width = {model.width}; {near} would")
+    if isinstance(model, Transformer) and model.positions == "sinusoidal" and model.width % 2:
+        mistakes.append(f"model.width = {model.width} must be even for sinusoidal positions (sine and cosine pairs)")
+    if isinstance(model, RecurrentAttention) and model.width % 2:
+        mistakes.append(f"model.width = {model.width} must be even: the encoder reads both ways, half of it each")
+    if isinstance(model, Convolutional) and not model.kernel % 2:
+        mistakes.append(f"model.kernel = {model.kernel} must be odd, to see as far to the left as to the right")
     return mistakes
 
 

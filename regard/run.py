@@ -39,7 +39,7 @@ VERSIONS = {"regard": __version__, **{name: version(name) for name in ("torch", 
 # an update keeps its number of parts (see `basis`): two processes can take over from one that accumulates two parts.
 MAY_CHANGE = {
     "training": {
-        "updates", "patience", "threads", "device", "tensorboard", "checkpoint_every", "compile", "sharding",
+        "updates", "minutes", "patience", "threads", "device", "tensorboard", "checkpoint_every", "compile", "sharding",
         "accumulate", "probes", "probe_every",
     },
     "data": {"folder", "test", "download", "prepared"},

@@ -51,18 +51,22 @@ def tiny_tokenizer(tiny_recipe: config.Recipe) -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def tiny_translator(tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> Translator:
+    return taught(tiny_recipe, tiny_tokenizer)
+
+
+def taught(recipe: config.Recipe, tokenizer: Tokenizer) -> Translator:
     """Has seen sixteen sentences often, so that its outputs differ from source to source and come to an end."""
-    sources = [np.array(ids) for ids in tiny_tokenizer.encode_all(made_up_sentences(1, 16), "source")]
-    targets = [np.array(ids) for ids in tiny_tokenizer.encode_all(made_up_sentences(2, 16), "target")]
+    sources = [np.array(ids) for ids in tokenizer.encode_all(made_up_sentences(1, 16), "source")]
+    targets = [np.array(ids) for ids in tokenizer.encode_all(made_up_sentences(2, 16), "target")]
     source, read, wanted = map(
         torch.from_numpy, (pad(sources, end=True), pad(targets, start=True), pad(targets, end=True))
     )
     torch.manual_seed(1)
-    model = build(tiny_recipe.model, tiny_tokenizer.size("source"), tiny_tokenizer.size("target"))
+    model = build(recipe.model, tokenizer.size("source"), tokenizer.size("target"))
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3, betas=(0.9, 0.98))
     for _ in range(60):
         loss = translation_loss(model, source, read, wanted, smoothing=0.1).smoothed
         optimizer.zero_grad()
         (loss / (wanted != PAD).sum()).backward()
         optimizer.step()
-    return Translator(model, tiny_tokenizer, tiny_recipe)
+    return Translator(model, tokenizer, recipe)

@@ -32,6 +32,13 @@ from regard.recipes import load, parse, require_data
 ROOT = Path(__file__).parent.parent
 RECIPES = [*sorted((ROOT / "recipes").rglob("*.toml")), ROOT / "regard" / "bundled" / "quickstart.toml"]
 SECTIONS = {**TASKS["translate"], "model": ARCHITECTURES["translate"]["transformer"]}
+DOCUMENTED = {
+    "[data]": SECTIONS["data"],
+    "[tokenizer]": SECTIONS["tokenizer"],
+    **{f"[model], {name}": kind for name, kind in ARCHITECTURES["translate"].items()},
+    "[training]": SECTIONS["training"],
+    "[decoding]": SECTIONS["decoding"],
+}
 SETTINGS_INTRO = (
     "Every setting of a recipe, made from the sentences in `regard/config.py`: "
     '`python -c "from tests.test_config import write_settings; write_settings()"`.'
@@ -67,9 +74,10 @@ def mistakes(call: Callable[[], object]) -> tuple[str, ...]:
 
 def documentation(kind: type) -> dict[str, str]:
     """The sentence below each field of a section, read from the source so that it exists only once."""
+    above = documentation(kind.__base__) if kind.__base__ not in (None, object) else {}
     body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     assert isinstance(body, ast.ClassDef)
-    return {
+    return above | {
         statement.target.id: str(following.value.value)
         for statement, following in zip(body.body, body.body[1:], strict=False)
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
@@ -80,15 +88,14 @@ def documentation(kind: type) -> dict[str, str]:
 def settings_page() -> str:
     """The text of docs/settings.md: every setting, from the sentence that stands below it in config.py."""
     parts = ["# Settings", SETTINGS_INTRO]
-    for section in ("data", "tokenizer", "model", "training", "decoding"):
-        kind = SECTIONS[section]
+    for heading, kind in DOCUMENTED.items():
         sentences, default = documentation(kind), kind()
         rows = ["| setting | default | meaning |", "|---|---|---|"]
         for key in sentences:
             shown = getattr(default, key)
             shown = json.dumps(list(shown) if isinstance(shown, tuple) else shown)
             rows.append(f"| `{key}` | `{shown}` | {sentences[key]} |")
-        parts += [f"## [{section}]", (kind.__doc__ or "").strip(), "\n".join(rows)]
+        parts += [f"## {heading}", (kind.__doc__ or "").strip(), "\n".join(rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -157,7 +164,14 @@ def test_wrong_types(read: Read, section: str, setting: str, wanted: str) -> Non
 def test_a_choice_lists_what_there_is(read: Read, name: str) -> None:
     section, key = name.split(".")
     near = CHOICES[name][0] + "x"
-    (mistake,) = mistakes(lambda: read(f'[{section}]\n{key} = "{near}"\n'))
+    owner = next(
+        kind
+        for heading, kind in DOCUMENTED.items()
+        if heading.startswith(f"[{section}]")
+        if key in kind.__dataclass_fields__
+    )
+    chosen = f'architecture = "{owner().architecture}"\n' if section == "model" else ""
+    (mistake,) = mistakes(lambda: read(f'[{section}]\n{chosen}{key} = "{near}"\n'))
     assert mistake.startswith(f"{name} must be one of {', '.join(CHOICES[name])}, not {near!r}")
     assert "Did you mean" in mistake
 
@@ -221,8 +235,35 @@ def test_shares_stay_below_one(read: Read, name: str) -> None:
     assert mistake.startswith(f"{name} must be below 1, not 1")
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('architecture = "rnn-attention"\nwidth = 33', "model.width = 33 must be even"),
+        ('architecture = "conv"\nkernel = 4', "model.kernel = 4 must be odd"),
+        ('architecture = "rnn"\nheads = 4', "unknown setting 'model.heads'"),
+        ('architecture = "rrn"', "unknown architecture 'rrn'"),
+        ('architecture = "conv"\nsize = "big"', "model.size must be one of tiny, small, base, not 'big'"),
+    ],
+)
+def test_each_architecture_has_its_own_settings(read: Read, text: str, wanted: str) -> None:
+    (mistake,) = mistakes(lambda: read(f"[model]\n{text}\n"))
+    assert mistake.startswith(wanted)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES["translate"])
+def test_every_architecture_is_read_and_written(read: Read, name: str) -> None:
+    recipe = read(f'[model]\narchitecture = "{name}"\nsize = "tiny"\n')
+    assert isinstance(recipe.model, ARCHITECTURES["translate"][name])
+    assert recipe.model.width == SIZES[name]["tiny"]["width"]
+    assert parse(recipes.to_dict(recipe)) == recipe
+
+
 def test_rules_name_settings_that_exist() -> None:
-    known = {f"{section}.{field.name}" for section, kind in SECTIONS.items() for field in fields(kind)}
+    known = {
+        f"{heading[1:].partition(']')[0]}.{field.name}"
+        for heading, kind in DOCUMENTED.items()
+        for field in fields(kind)
+    }
     assert {*CHOICES, *AT_LEAST, *AT_MOST, *BELOW_ONE} <= known
 
 
@@ -519,10 +560,10 @@ def test_every_recipe_can_fetch_all_its_files_or_none(path: Path) -> None:
     assert not data.download or data.download.keys() == named
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("section", DOCUMENTED)
 def test_every_setting_has_a_sentence(section: str) -> None:
-    sentences = documentation(SECTIONS[section])
-    assert sentences.keys() == {field.name for field in fields(SECTIONS[section])}
+    sentences = documentation(DOCUMENTED[section])
+    assert sentences.keys() == {field.name for field in fields(DOCUMENTED[section])}
     for key, sentence in sentences.items():
         assert sentence.rstrip().endswith((".", "…")), f"{section}.{key}"
         assert "\n" not in sentence, f"{section}.{key}: one line, as the table needs it"

@@ -1,6 +1,6 @@
 """Keys and values already computed, so that a decoding step touches one position and not the whole prefix.
 
-S sentences · H heads · T places so far, of all hypotheses of a sentence · E width of one head
+S sentences · H heads · T places so far, of all hypotheses of a sentence · E width of a head's key · F of its value
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-ROOM = 64  # places reserved at first
+ROOM = 16  # places reserved at first
 
 
 class KeyValueCache:
-    """Keys and values of one attention, [S, H, T, E] each, in buffers with room to grow.
+    """Keys [S, H, T, E] and values [S, H, T, F] of one attention, in buffers with room to grow.
 
     What a beam gives up stays where it is: hypotheses tell their own past from that of others by a mask, which is far
     less to move than keys and values. Keys lie transposed in memory, [S, H, E, T]: for a few queries at a time, that
@@ -32,10 +32,10 @@ class KeyValueCache:
         return self._value[:, :, : self.length]
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Add places [S, H, n, E]; returns all so far."""
+        """Add n places, [S, H, n, E] and [S, H, n, F]; returns all so far."""
         end = self.length + key.size(2)
         if self.length == 0 or end > self._value.size(2):
-            self._grow(value, end)
+            self._grow(key, value, end)
         self._key[:, :, :, self.length : end] = key.transpose(2, 3)
         self._value[:, :, self.length : end] = value
         self.length = end
@@ -49,11 +49,11 @@ class KeyValueCache:
             chosen._key, chosen._value = (each.index_select(0, sentences) for each in (self._key, self._value))
         return chosen
 
-    def _grow(self, like: Tensor, end: int) -> None:
-        sentences, heads, _, width = like.shape
+    def _grow(self, key: Tensor, value: Tensor, end: int) -> None:
         size = max(self._room, 2 * end if self.length else end)
-        key, value = like.new_empty(sentences, heads, width, size), like.new_empty(sentences, heads, size, width)
+        before = self._key, self._value
+        self._key = key.new_empty(*key.shape[:2], key.size(3), size)
+        self._value = value.new_empty(*value.shape[:2], size, value.size(3))
         if self.length:
-            key[:, :, :, : self.length] = self._key[:, :, :, : self.length]
-            value[:, :, : self.length] = self._value[:, :, : self.length]
-        self._key, self._value = key, value
+            self._key[:, :, :, : self.length] = before[0][:, :, :, : self.length]
+            self._value[:, :, : self.length] = before[1][:, :, : self.length]

@@ -1,6 +1,7 @@
 """Several small attentions side by side, each with its own view of query, key and value (the paper's section 3.2.2).
 
-B batch · H heads · Q query positions · K key positions · D width · E = D / H
+B batch · H heads · Q query positions · K key positions · D width
+E width of one head's query or key (the paper's d_k): D / H unless stated · F = D / H, that of its value (d_v)
 """
 
 from __future__ import annotations
@@ -23,25 +24,34 @@ class KeyValue(NamedTuple):
     """What can be looked at, split into heads."""
 
     key: Tensor  #   [B, H, K, E]
-    value: Tensor  # [B, H, K, E]
+    value: Tensor  # [B, H, K, F]
 
 
 class MultiHead(Observed, Changeable):
     """What self- and cross-attention share: split into heads, attend, merge."""
 
-    def __init__(self, width: int, heads: int, dropout: float = 0.0) -> None:
+    def __init__(self, width: int, heads: int, dropout: float = 0.0, key_width: int = 0) -> None:
         super().__init__()
         if width % heads:
             raise UsageError(f"{heads} heads do not divide a width of {width}; each head needs an equal share")
         self.heads = heads
+        self.looking = heads * key_width or width  # H × E, numbers of all heads' queries
+        self.answering = width  #                    H × F, numbers of all heads' values
         self.drop = Dropout(dropout)
         self.output = linear(width, width)
+
+    def split(self, x: Tensor, parts: int, layout: Padded | Packed) -> tuple[Tensor, ...]:
+        """What one product gave, (parts − 1) × H × E + H × F numbers a token → [B, H, Q, E] each, the values [.., F]."""
+        if self.looking == self.answering:
+            return layout.split(x, parts, self.heads)
+        before, value = (part.contiguous() for part in torch.split(x, [(parts - 1) * self.looking, self.answering], -1))
+        return *layout.split(before, parts - 1, self.heads), *layout.split(value, 1, self.heads)
 
     def mix(
         self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None, layout: Padded | Packed
     ) -> Tensor:
         """Attend in every head, merge the heads: → [B, Q, D], or as the layout has its tokens."""
-        mixed = self.attend(query, key, value, may_look)  #  [B, H, Q, E]
+        mixed = self.attend(query, key, value, may_look)  #  [B, H, Q, F]
         if self.change.silent:
             mixed = mixed.index_fill(1, torch.tensor(self.change.silent, device=mixed.device), 0.0)
         merged = layout.merge(mixed)  #                      [B, Q, D]
@@ -70,9 +80,9 @@ class MultiHead(Observed, Changeable):
 class SelfAttention(MultiHead):
     """A sequence looks at itself; query, key and value come from one matrix product."""
 
-    def __init__(self, width: int, heads: int, dropout: float = 0.0) -> None:
-        super().__init__(width, heads, dropout)
-        self.query_key_value = linear(width, width, parts=3)
+    def __init__(self, width: int, heads: int, dropout: float = 0.0, key_width: int = 0) -> None:
+        super().__init__(width, heads, dropout, key_width)
+        self.query_key_value = linear(width, self.looking, self.looking, self.answering)
 
     def forward(
         self,
@@ -82,23 +92,23 @@ class SelfAttention(MultiHead):
         layout: Padded | Packed = PADDED,
     ) -> Tensor:
         """x [B, Q, D] → [B, Q, D]. With a cache, x is what follows the positions in it."""
-        query, key, value = layout.split(self.query_key_value(x), 3, self.heads)  # [B, H, Q, E] each
+        query, key, value = self.split(self.query_key_value(x), 3, layout)  # [B, H, Q, E], the values [B, H, Q, F]
         if cache is not None:
-            key, value = cache.append(key, value)  #                                [B, H, K, E] each
+            key, value = cache.append(key, value)  #                          [B, H, K, E], [B, H, K, F]
         return self.mix(query, key, value, may_look, layout)
 
 
 class CrossAttention(MultiHead):
     """A sequence looks at a memory, which is read once and looked at often."""
 
-    def __init__(self, width: int, heads: int, dropout: float = 0.0) -> None:
-        super().__init__(width, heads, dropout)
-        self.query = linear(width, width)
-        self.key_value = linear(width, width, parts=2)
+    def __init__(self, width: int, heads: int, dropout: float = 0.0, key_width: int = 0) -> None:
+        super().__init__(width, heads, dropout, key_width)
+        self.query = linear(width, self.looking)
+        self.key_value = linear(width, self.looking, self.answering)
 
     def read(self, memory: Tensor, layout: Padded | Packed = PADDED) -> KeyValue:
-        """memory [B, K, D] → its keys and values, [B, H, K, E] each."""
-        return KeyValue(*layout.split(self.key_value(memory), 2, self.heads))
+        """memory [B, K, D] → its keys [B, H, K, E] and values [B, H, K, F]."""
+        return KeyValue(*self.split(self.key_value(memory), 2, layout))
 
     def forward(
         self,
@@ -112,11 +122,11 @@ class CrossAttention(MultiHead):
         return self.mix(query, memory.key, memory.value, may_look, layout)
 
 
-def linear(inputs: int, outputs: int, parts: int = 1) -> nn.Linear:
-    """A Glorot-initialised layer; `parts` fused side by side are initialised as if they stood alone."""
-    layer = nn.Linear(inputs, outputs * parts)
+def linear(inputs: int, *outputs: int) -> nn.Linear:
+    """A Glorot-initialised layer; several fused side by side are initialised as if they stood alone."""
+    layer = nn.Linear(inputs, sum(outputs))
     with torch.no_grad():
-        for part in layer.weight.chunk(parts):
+        for part in torch.split(layer.weight, list(outputs)):
             nn.init.xavier_uniform_(part)
         layer.bias.zero_()
     return layer

@@ -6,6 +6,7 @@ T positions · D width
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -46,7 +47,8 @@ class LearnedPositions(nn.Module):
         return self.table[places]  # [T] → [T, D]
 
 
-POSITIONS: dict[str, type[SinusoidalPositions] | type[LearnedPositions]] = {
+Positions: TypeAlias = SinusoidalPositions | LearnedPositions
+POSITIONS: dict[str, type[Positions]] = {
     "sinusoidal": SinusoidalPositions,
     "learned": LearnedPositions,
 }

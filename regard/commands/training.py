@@ -71,7 +71,7 @@ def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
     if reason == "interrupted":
         print(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
         return
-    how = "no better for a while" if reason == "patience" else "all updates done"
+    how = {"patience": "no better for a while", "time": "time is up"}.get(reason, "all updates done")
     print(f"{how}. The model is {folder / 'model.safetensors'}")
     files = "" if recipe.data.test else " --source FILE --target FILE"
     print(f"Next: regard evaluate {folder}{files}    or: echo 'some text' | regard translate {folder}")

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from regard import config
 from regard.checkpoint import Trained
 from regard.data.tokenizer import END, START, UNKNOWN, Side, Tokenizer
-from regard.export.folder import describe, need, replacing
+from regard.export.folder import describe, need, replacing, transformer_of
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
 from regard.models.transformer import Transformer
 
@@ -29,7 +29,7 @@ def write_model(trained: Trained, folder: Path, *, int8: bool = False, made_from
     need(NAME)
     import ctranslate2
 
-    model = specification(trained.model, trained.recipe.model, trained.tokenizer)
+    model = specification(*transformer_of(trained, NAME), trained.tokenizer)
     model.validate()
     model.optimize(quantization="int8" if int8 else None)
     model.save(str(folder))
@@ -66,6 +66,7 @@ def specification(model: Transformer, settings: config.Transformer, tokenizer: T
 
 
 def fill_embedding(embedding: Any, stack: Any, ours: Embedding) -> None:
+    assert ours.positions is not None, "every Transformer has positions"
     embedding.weight = values(ours.table.weight)
     stack.scale_embeddings = True  # by √D
     stack.position_encodings.encodings = values(ours.positions.table)

@@ -13,9 +13,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from regard import __version__, files, recipes
+from regard import __version__, config, files, recipes
 from regard.checkpoint import BUNDLED_FOLDER, MODEL, Trained, without_paths
 from regard.errors import CheckpointError, UsageError
+from regard.models.transformer import Transformer
 
 FORMAT = 1
 DESCRIPTION = "regard.json"
@@ -27,6 +28,18 @@ def need(*packages: str) -> None:
     for name in packages:
         if find_spec(name) is None:
             raise UsageError(f"this needs {name}: pip install 'regard[export]'")
+
+
+def transformer_of(trained: Trained, engine: str) -> tuple[Transformer, config.Transformer]:
+    """The model and its shape, if an engine can take them."""
+    model, settings = trained.model, trained.recipe.model
+    if not isinstance(model, Transformer) or not isinstance(settings, config.Transformer):
+        raise UsageError(f"{engine} takes Transformers; this is a model of the architecture {settings.architecture!r}")
+    if settings.key_width:
+        raise UsageError(
+            f"{engine} takes heads of width / heads numbers; this model has model.key_width = {settings.key_width}"
+        )
+    return model, settings
 
 
 def default_folder(file: Path, engine: str) -> Path:

@@ -21,7 +21,7 @@ from regard.attention.scaled_dot import attend
 from regard.checkpoint import Trained
 from regard.data.tokenizer import END, PAD
 from regard.errors import CheckpointError
-from regard.export.folder import describe, need, read_description, replacing
+from regard.export.folder import describe, need, read_description, replacing, transformer_of
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer, FeedForward, Residual
 from regard.models.transformer import Transformer
 
@@ -38,7 +38,8 @@ def export_onnx(trained: Trained, folder: Path, *, made_from: str = "") -> None:
     need("onnx")
     import onnx
 
-    reader, writer = Reader(trained.model).eval(), Writer(trained.model).eval()  # torch sets back what mode it finds
+    model, _ = transformer_of(trained, NAME)
+    reader, writer = Reader(model).eval(), Writer(model).eval()  # torch sets back what mode it finds
     with replacing(folder) as temporary:
         source = torch.tensor([[4, 5, END], [6, END, PAD]])  # any ids: shapes are what matters
         with torch.no_grad():
@@ -158,6 +159,7 @@ class Writer(nn.Module):
 
 
 def embed(embedding: Embedding, ids: Tensor, start: int) -> Tensor:
+    assert embedding.positions is not None, "every Transformer has positions"
     vectors: Tensor = embedding.table(ids) * embedding.scale
     return vectors + embedding.positions.table[start : start + ids.size(1)]
 

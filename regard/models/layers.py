@@ -13,24 +13,30 @@ from regard.attention.cache import KeyValueCache
 from regard.attention.dropout import Dropout
 from regard.attention.layout import PADDED, Packed, Padded
 from regard.attention.multi_head import CrossAttention, KeyValue, SelfAttention, linear
-from regard.attention.positions import POSITIONS
+from regard.attention.positions import Positions
 from regard.attention.record import Observed
 from regard.config import Transformer
 
 
 class Embedding(Observed):
-    """Ids → vectors: the piece's own vector times √D, plus its position (the paper's sections 3.4 and 3.5)."""
+    """Ids → vectors: the piece's own vector times √D, plus its position if any (the paper's sections 3.4 and 3.5)."""
 
-    def __init__(self, table: nn.Embedding, config: Transformer) -> None:
+    def __init__(self, table: nn.Embedding, dropout: float, positions: Positions | None = None) -> None:
         super().__init__()
         self.table = table
-        self.scale = config.width**0.5
-        self.positions = POSITIONS[config.positions](config.max_positions, config.width)
-        self.drop = Dropout(config.dropout)
+        self.scale = table.embedding_dim**0.5
+        self.positions = positions
+        self.drop = Dropout(dropout)
+
+    def position_table(self, length: int) -> Tensor | None:
+        """What is added at the first positions [T, D]."""
+        return None if self.positions is None else self.positions.table[:length]
 
     def forward(self, ids: Tensor, start: int = 0, layout: Padded | Packed = PADDED) -> Tensor:
         """ids [B, T], the first of them at position `start` → [B, T, D], or as the layout has its tokens."""
         vectors = self.table(layout.pack(ids)) * self.scale  #          [B, T, D]
+        if self.positions is None:
+            return self.drop(vectors)  # type: ignore[no-any-return]
         positions = self.positions(layout.places(ids) + start)  #       [T, D]
         embedded: Tensor = self.drop(vectors + positions)  #            [B, T, D]
         self.note(vectors=vectors, positions=positions, output=embedded)
@@ -78,7 +84,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: Transformer) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(config.width, config.heads, config.attention_dropout)
+        self.self_attention = SelfAttention(config.width, config.heads, config.attention_dropout, config.key_width)
         self.feed_forward = FeedForward(config)
         self.after_self = Residual(config)
         self.after_feed_forward = Residual(config)
@@ -94,8 +100,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: Transformer) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(config.width, config.heads, config.attention_dropout)
-        self.cross_attention = CrossAttention(config.width, config.heads, config.attention_dropout)
+        self.self_attention = SelfAttention(config.width, config.heads, config.attention_dropout, config.key_width)
+        self.cross_attention = CrossAttention(config.width, config.heads, config.attention_dropout, config.key_width)
         self.feed_forward = FeedForward(config)
         self.after_self = Residual(config)
         self.after_cross = Residual(config)

@@ -16,37 +16,33 @@ from regard import config
 from regard.attention.cache import KeyValueCache
 from regard.attention.layout import PADDED, Packed, Padded, lay_out
 from regard.attention.masks import added, causal_mask, padding_mask
-from regard.attention.record import Observed
+from regard.attention.positions import POSITIONS, Positions
+from regard.models.encoder_decoder import EncoderDecoder, embeddings, output_layer
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
 
 
-class Transformer(Observed):
-    """Ids in, hidden states out; `project` turns states into logits over the target vocabulary."""
+class Transformer(EncoderDecoder):
+    """The paper's figure 1: layers of attention and feed-forward on both sides, and nothing that waits for its turn."""
 
     def __init__(self, settings: config.Transformer, source_size: int, target_size: int) -> None:
         super().__init__()
-        self.max_positions = settings.max_positions
-        source, target = embedding(source_size, settings.width), embedding(target_size, settings.width)
-        if settings.tied:
-            source = target  # three-way tying, section 3.4: source, target and output share one matrix
-        self.source_embedding = Embedding(source, settings)
-        self.target_embedding = Embedding(target, settings)
+        self.max_positions, self.heads = settings.max_positions, settings.heads
+        source, target = embeddings(settings, source_size, target_size)
+        self.source_embedding = Embedding(source, settings.dropout, self._positions(settings))
+        self.target_embedding = Embedding(target, settings.dropout, self._positions(settings))
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
         pre = settings.norm == "pre"  # a pre-norm stack leaves its last output unnormalised
         self.encoder_norm = nn.LayerNorm(settings.width) if pre else nn.Identity()
         self.decoder_norm = nn.LayerNorm(settings.width) if pre else nn.Identity()
-        self.output = nn.Linear(settings.width, target_size, bias=False)
-        if settings.tied:
-            self.output.weight = target.weight
-        else:
-            nn.init.normal_(self.output.weight, std=settings.width**-0.5)
+        self.output = output_layer(settings, target)
+
+    @staticmethod
+    def _positions(settings: config.Transformer) -> Positions:
+        return POSITIONS[settings.positions](settings.max_positions, settings.width)
 
     def forward(self, source: Tensor, target: Tensor, packed: bool = False) -> Tensor:
-        """Source ids [S, K] and target ids so far [S, T] → states [S, T, D], each seeing only its past.
-
-        `packed` gives the states of real target positions only, side by side, and never computes the others on a CPU.
-        """
+        """All positions at once; with `packed`, padding is never computed on a CPU."""
         source_layout, layout = lay_out(source, packed), lay_out(target, packed)
         memory, may_look_at_source = self.encode(source, source_layout)
         may_look_back = causal_mask(target.size(1), device=target.device)  # padding is last, hence in the future
@@ -65,27 +61,12 @@ class Transformer(Observed):
             x = layer(x, may_look, layout)
         return self.encoder_norm(x), may_look
 
-    def project(self, states: Tensor) -> Tensor:
-        logits: Tensor = self.output(states)  # [.., D] → [.., V]
-        self.note(logits=logits)
-        return logits
-
-    @property
-    def device(self) -> torch.device:
-        return self.target_embedding.table.weight.device
-
     def attention_names(self) -> dict[str, list[str]]:
-        """By kind of attention, the modules that attend, first layer first: their names in a record."""
         return {
             "encoder": [f"encoder.{layer}.self_attention" for layer in range(len(self.encoder))],
             "decoder": [f"decoder.{layer}.self_attention" for layer in range(len(self.decoder))],
             "cross": [f"decoder.{layer}.cross_attention" for layer in range(len(self.decoder))],
         }
-
-    def position_table(self, length: int) -> Tensor:
-        """What is added to the embeddings of the first `length` positions of the source, [T, D]."""
-        table: Tensor = self.source_embedding.positions.table[:length]
-        return table
 
     def writing_layers(self) -> Iterable[DecoderLayer]:
         return cast(Iterable[DecoderLayer], self.decoder)  # ModuleList does not tell what it holds
@@ -98,13 +79,7 @@ class Transformer(Observed):
             cache.append(*layer.cross_attention.read(memory))
         return TransformerState(read, added(may_look, memory.dtype), [KeyValueCache() for _ in self.decoder])
 
-    def step(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        """The last id of each row [N] → logits for the next [N, V], and the state after."""
-        states, state = self.advance(last, state)
-        return self.project(states), state
-
     def advance(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        """The same, up to the hidden states [N, D]."""
         x = self.target_embedding(last[:, None], state.length)  # [N, 1, D]
         x = x.view(-1, state.hypotheses, x.size(-1))  #           [S, W, D]
         state = state.longer()
@@ -146,10 +121,3 @@ class TransformerState:
         elif rows.size(1) > 1:
             own = memory[0].value.new_zeros(len(rows), 1, rows.size(1), caches[0].length)
         return TransformerState(memory, may_look, caches, own, rows.size(1), self.length)
-
-
-def embedding(size: int, width: int) -> nn.Embedding:
-    """Small enough that √D times it has unit variance, and that it can serve as output matrix too."""
-    table = nn.Embedding(size, width)
-    nn.init.normal_(table.weight, std=width**-0.5)
-    return table

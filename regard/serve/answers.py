@@ -26,7 +26,7 @@ def about(translators: Mapping[str, Translator], most_characters: int, most_beam
                 "title": translator.recipe.name,
                 "languages": translator.facts()["languages"],
                 "attentions": translator.model.attention_names(),
-                "heads": translator.recipe.model.heads,
+                "heads": translator.model.heads,
                 "beam": translator.recipe.decoding.beam,
             }
             for name, translator in translators.items()

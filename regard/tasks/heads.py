@@ -24,7 +24,7 @@ def head_importance(
         raise UsageError(f"the test set {test_set.name!r} has {len(test_set.sources)} sentences, of which {sentences} "
                          "were asked for; at least one is needed")  # fmt: skip
     sources, references = [source for source, _ in pairs], [reference for _, reference in pairs]
-    names, heads = translator.model.attention_names(), translator.recipe.model.heads
+    names, heads = translator.attention_names(), translator.model.heads
     differences = {kind: np.zeros((len(modules), heads)) for kind, modules in names.items()}
     p_values = {kind: np.ones((len(modules), heads)) for kind, modules in names.items()}
     places = [(kind, layer, head) for kind, layers in differences.items() for layer, head in np.ndindex(layers.shape)]

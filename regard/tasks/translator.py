@@ -22,7 +22,7 @@ from regard.decoding.options import Hypothesis, Search, check_values
 from regard.decoding.trace import Trace
 from regard.errors import RegardError, UsageError, did_you_mean
 from regard.evaluation.scores import language_code
-from regard.models.build import Model
+from regard.models.build import Model, count_parameters
 from regard.tasks.decode import Native, decode, known_pairs
 from regard.tasks.looking import alternatives, search_steps
 from regard.tasks.sentences import split_text
@@ -158,9 +158,10 @@ class Translator:
     def facts(self) -> dict[str, str]:
         """What a person would like to know of the model, for pages and reports."""
         data, scores = self.recipe.data, self.provenance.get("scores", {})
+        sizes = self.tokenizer.size("source"), self.tokenizer.size("target")
         facts = {
             "languages": f"{data.source_language} → {data.target_language}",
-            "parameters": f"{sum(parameter.numel() for parameter in self.model.parameters()):,}",
+            "parameters": f"{count_parameters(self.recipe.model, *sizes):,}",
             "training pairs": f"{self.provenance.get('training_pairs', 0):,}",
             "updates": f"{self.provenance.get('updates', 0):,}",
         }
@@ -225,9 +226,19 @@ class Translator:
         parts = self._parts(text)
         return (self._attention(parts, part, options) for part in range(len(parts)))
 
+    def attention_names(self) -> dict[str, list[str]]:
+        """By kind of attention, what the model calls the modules that attend."""
+        names = self.model.attention_names()
+        if not names:
+            raise UsageError(
+                f"{self.recipe.name} has no attention to look at: its architecture is {self.recipe.model.architecture!r}"
+            )
+        return names
+
     def _parts(self, text: str) -> list[str]:
         if not isinstance(text, str):
             raise UsageError(f"attention looks at one text, not at {_shown(text)}")
+        self.attention_names()
         parts = split_text(text, self.longest, self._pieces)
         if not parts:
             raise UsageError("there is nothing to look at: the text is empty")
@@ -262,7 +273,7 @@ class Translator:
         """What the model attends to when it writes a known target."""
         with record(self.model) as seen:  # one position for each piece that was written
             logits = self._logits(source_ids, written[:-1])
-        names = self.model.attention_names()
+        names = self.attention_names()
         positions = self.model.position_table(max(SHOWN_POSITIONS, len(source_ids) + 1, len(written)))
         settings = {name: value for name, value in vars(self.recipe.model).items() if isinstance(value, str | int)}
         return Attention(
@@ -283,7 +294,7 @@ class Translator:
             facts=self.facts(),
             shape={**settings, "vocabulary": logits.size(-1)},
             alternatives=alternatives(logits, written, self.tokenizer),
-            positions=positions.detach().cpu().numpy(),
+            positions=None if positions is None else positions.detach().cpu().numpy(),
             record=seen,
         )
 

@@ -100,7 +100,10 @@ class Diary:
             return
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"update": self.progress.update, "kind": kind, **facts}) + "\n")
+                seconds = round(self.progress.seconds, 3)
+                file.write(
+                    json.dumps({"update": self.progress.update, "kind": kind, **facts, "seconds": seconds}) + "\n"
+                )
         except OSError as error:
             raise TrainingError(f"cannot write {self.path}: {error.strerror}. The same command goes on.") from None
         if self.writer is not None:

@@ -44,7 +44,7 @@ class Objective(nn.Module):
 class Outcome:
     """How training ended."""
 
-    reason: str  # "done", "patience" or "interrupted"
+    reason: str  # "done", "time", "patience" or "interrupted"
     progress: Progress
     seconds: float
     first: bool  # whether this process is the one that reports
@@ -64,6 +64,7 @@ class Loop:
             self.objective.compile()
         self.optimizer = build_optimizer(model, settings)
         self.progress = folder.restore(model, self.optimizer)
+        self.took = 0.0  # seconds of the last update
         if workers.share(self.progress.update) != self.progress.update:
             raise CheckpointError(
                 f"process {workers.rank} finds another {folder.last} than the first; they must share it"
@@ -78,7 +79,7 @@ class Loop:
             while self.ended() is None:
                 stopping = self.update(diary, stop.asked)
                 update = self.progress.update
-                validating = update == settings.updates or update % settings.validate_every == 0
+                validating = self.ended() is not None or update % settings.validate_every == 0
                 if settings.probes and (validating or (settings.probe_every and update % settings.probe_every == 0)):
                     self.film(diary)
                 if validating:
@@ -95,16 +96,18 @@ class Loop:
         """Why there is nothing more to do, once that is so."""
         if self.settings.patience and self.progress.since_best >= self.settings.patience:
             return "patience"
+        if self.settings.minutes and self.progress.seconds >= 60 * self.settings.minutes:
+            return "time"
         return "done" if self.progress.update >= self.settings.updates else None
 
     def update(self, diary: Diary, stop: bool) -> bool:
         """One step of the optimizer → whether any process wants to stop."""
-        settings, workers, progress = self.settings, self.workers, self.progress
+        settings, workers, progress, began = self.settings, self.workers, self.progress, time.perf_counter()
         parts, position = self.task.take(progress.position, settings.accumulate * workers.count)
         tokens = sum(part.tokens for part in parts)
         update = progress.update + 1
         self.model.train()
-        totals = torch.zeros(2, dtype=torch.float64)  # plain loss, wishes to stop
+        totals = torch.zeros(3, dtype=torch.float64)  # plain loss, wishes to stop, seconds
         mine = range(workers.rank, len(parts), workers.count)
         for number in mine:
             torch.manual_seed(seed_of(settings.seed, update, number))
@@ -112,8 +115,8 @@ class Loop:
                 loss: Loss = self.objective(parts[number].batch)
                 (loss.smoothed * (workers.count / tokens)).backward()  # type: ignore[no-untyped-call]
             totals[0] += loss.plain.item()
-        totals[1] = float(stop)
-        loss_sum, wishes = workers.sum(totals).tolist()
+        totals[1], totals[2] = float(stop), self.took
+        loss_sum, wishes, seconds = workers.sum(totals).tolist()
         norm = self.clip()
         if not (math.isfinite(loss_sum) and math.isfinite(norm)):
             saved = self.folder.saved
@@ -128,6 +131,8 @@ class Loop:
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         progress.update, progress.position = update, position
+        progress.seconds += seconds / workers.count  # all processes must agree on them
+        self.took = time.perf_counter() - began
         diary.update(loss_sum, tokens, norm, rate)
         return bool(wishes)
 

@@ -41,6 +41,8 @@ class Progress:
     """Of the updates since the last line of metrics.jsonl …"""
     tokens: int = 0
     """… and their tokens."""
+    seconds: float = field(default=0.0, compare=False)
+    """Spent on updates, over all that went on from each other."""
 
 
 class RunFolder:

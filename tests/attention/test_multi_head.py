@@ -11,14 +11,15 @@ from torch.nn import functional
 
 from regard.attention.cache import KeyValueCache
 from regard.attention.changes import changed
-from regard.attention.layout import PADDED
+from regard.attention.layout import PADDED, Packed
 from regard.attention.masks import causal_mask
 from regard.attention.multi_head import CrossAttention, MultiHead, SelfAttention, linear
 from regard.attention.scaled_dot import attend, attend_fused
 from regard.errors import UsageError
 
 B, Q, K, D, H = 3, 5, 7, 12, 3
-E = D // H
+F = D // H
+KEY_WIDTHS = pytest.mark.parametrize("key_width", [0, 2, 7])
 
 
 def given(seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -35,30 +36,31 @@ def give_biases(module: torch.nn.Module) -> None:
 
 def by_hand(projected: list[Tensor], output: torch.nn.Linear, may_look: Tensor | None) -> Tensor:
     """One head after the other, each with its own slice of the projected query, key and value."""
-    heads = []
-    for head in range(H):
-        query, key, value = (each[..., head * E : (head + 1) * E] for each in projected)
-        heads.append(attend(query, key, value, may_look)[0])
+    by_head = zip(*(each.chunk(H, -1) for each in projected), strict=True)
+    heads = [attend(query, key, value, may_look)[0] for query, key, value in by_head]
     return functional.linear(torch.cat(heads, -1), output.weight, output.bias)
 
 
 @pytest.mark.parametrize("may_look", [None, causal_mask(Q)], ids=["all", "causal"])
-def test_self_attention_is_three_products_and_one_attention_per_head(may_look: Tensor | None) -> None:
+@KEY_WIDTHS
+def test_self_attention_is_three_products_and_one_attention_per_head(may_look: Tensor | None, key_width: int) -> None:
     torch.manual_seed(0)
-    attention, (x, _) = SelfAttention(D, H), given()
+    attention, (x, _) = SelfAttention(D, H, key_width=key_width), given()
     give_biases(attention)
-    fused = attention.query_key_value
-    parts = zip(fused.weight.chunk(3), fused.bias.chunk(3), strict=True)
+    fused, sizes = attention.query_key_value, [H * (key_width or F)] * 2 + [D]
+    parts = zip(fused.weight.split(sizes), fused.bias.split(sizes), strict=True)
     projected = [functional.linear(x, weight, bias) for weight, bias in parts]
     torch.testing.assert_close(attention(x, may_look), by_hand(projected, attention.output, may_look))
 
 
-def test_cross_attention_looks_from_one_sequence_at_another() -> None:
+@KEY_WIDTHS
+def test_cross_attention_looks_from_one_sequence_at_another(key_width: int) -> None:
     torch.manual_seed(0)
-    attention, (x, memory) = CrossAttention(D, H), given()
+    attention, (x, memory) = CrossAttention(D, H, key_width=key_width), given()
     give_biases(attention)
     may_look = (torch.arange(K) < torch.tensor([K, 2, 4])[:, None])[:, None, :]  # [B, 1, K]
-    parts = zip(attention.key_value.weight.chunk(2), attention.key_value.bias.chunk(2), strict=True)
+    sizes = [H * (key_width or F), D]
+    parts = zip(attention.key_value.weight.split(sizes), attention.key_value.bias.split(sizes), strict=True)
     projected = [attention.query(x), *(functional.linear(memory, weight, bias) for weight, bias in parts)]
     found = attention(x, attention.read(memory), may_look[:, None])
     assert found.shape == x.shape
@@ -71,11 +73,40 @@ def test_heads_that_do_not_divide_the_width_are_refused(kind: type[MultiHead]) -
         kind(12, 5)
 
 
-@pytest.mark.parametrize("sizes", [[1] * Q, [2, 3], [4, 1]])
-def test_a_cache_changes_nothing(sizes: list[int]) -> None:
+@pytest.mark.parametrize("kind", [SelfAttention, CrossAttention])
+def test_a_share_of_the_width_is_what_keys_have_anyway(kind: type[MultiHead]) -> None:
+    """To the bit: a recipe that states the default is the same run."""
+    models = []
+    for key_width in (0, F):
+        torch.manual_seed(0)
+        models.append(kind(D, H, key_width=key_width).state_dict())
+    one, other = models
+    assert one.keys() == other.keys()
+    assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+@KEY_WIDTHS
+def test_packed_tokens_attend_as_padded_ones_do(key_width: int) -> None:
     torch.manual_seed(0)
-    attention, (x, _) = SelfAttention(D, H), given()
-    cache = KeyValueCache()
+    own, cross = SelfAttention(D, H, key_width=key_width), CrossAttention(D, H, key_width=key_width)
+    ids, memory_ids = torch.tensor([[5, 6, 0], [7, 0, 0], [8, 9, 4]]), torch.tensor([[5, 0], [6, 7], [8, 0]])
+    x, memory = torch.randn(3, 3, D), torch.randn(3, 2, D)
+    real, memory_real = ids != 0, memory_ids != 0
+    layout, memory_layout = Packed(real), Packed(memory_real)
+    padded = own(x, real[:, None, None])
+    torch.testing.assert_close(own(x[real], real[:, None, None], layout=layout), padded[real])
+    read, packed_read = cross.read(memory), cross.read(memory[memory_real], memory_layout)
+    may_look = memory_real[:, None, None]
+    torch.testing.assert_close(cross(x[real], packed_read, may_look, layout), cross(x, read, may_look)[real])
+
+
+@pytest.mark.parametrize("sizes", [[1] * Q, [2, 3], [4, 1]])
+@pytest.mark.parametrize("room", [1, 64])
+@KEY_WIDTHS
+def test_a_cache_changes_nothing(sizes: list[int], room: int, key_width: int) -> None:
+    torch.manual_seed(0)
+    attention, (x, _) = SelfAttention(D, H, key_width=key_width), given()
+    cache = KeyValueCache(room)
     with torch.inference_mode():
         parts = [
             attention(part, causal_mask(part.size(1), cache.length + part.size(1)), cache)
@@ -120,7 +151,9 @@ def test_away_from_the_cpu_the_fused_kernel_is_taken(monkeypatch: pytest.MonkeyP
 def test_fused_parts_are_initialised_as_if_alone() -> None:
     """Glorot's bound depends on the shape; three parts in one matrix must not look like one large layer."""
     torch.manual_seed(0)
-    layer, bound = linear(64, 64, parts=3), (6 / (64 + 64)) ** 0.5
-    for part in layer.weight.chunk(3):
+    sizes = (64, 32, 128)
+    layer = linear(64, *sizes)
+    for part, size in zip(layer.weight.split(sizes), sizes, strict=True):
+        bound = (6 / (64 + size)) ** 0.5
         assert 0.98 * bound < part.abs().max().item() <= bound
     assert (layer.bias == 0).all()

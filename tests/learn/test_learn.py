@@ -1,4 +1,4 @@
-"""A small Transformer learns to copy and to reverse strings of digits, through the real loop and the real search."""
+"""Small models learn to copy and to reverse strings of digits, through the real loop and the real search."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ from regard.training.run_folder import RunFolder
 from regard.training.task import Part
 
 DIGITS = range(4, 14)  # after the special ids
-LONGEST = 6
 ROWS = 64
 DECODING = config.Decoding(max_ratio=2.0, max_extra=4)
 
@@ -34,12 +33,12 @@ DECODING = config.Decoding(max_ratio=2.0, max_extra=4)
 class Strings:
     """A task for the loop: random strings, and what should become of them."""
 
-    def __init__(self, reverse: bool, seed: int) -> None:
-        self.reverse, self.seed = reverse, seed
+    def __init__(self, reverse: bool, seed: int, lengths: range = range(1, 7)) -> None:
+        self.reverse, self.seed, self.lengths = reverse, seed, lengths
 
     def draw(self, number: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
         random = np.random.default_rng([self.seed, number])
-        sources = [random.choice(DIGITS, random.integers(1, LONGEST + 1)) for _ in range(ROWS)]
+        sources = [random.choice(DIGITS, random.choice(self.lengths)) for _ in range(ROWS)]
         return sources, [source[::-1] if self.reverse else source for source in sources]
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
@@ -68,21 +67,74 @@ class Strings:
         )
 
 
-@pytest.mark.parametrize("seed", [1])  # bounds hold for any
-@pytest.mark.parametrize(("reverse", "norm"), [(False, "post"), (True, "pre")], ids=["copy", "reverse"])
-def test_strings_are_learned(reverse: bool, norm: str, seed: int, tmp_path: Path) -> None:
+MODELS: dict[str, config.Model] = {
+    "transformer": config.Transformer(
+        width=48, feed_forward=96, heads=4, encoder_layers=1, decoder_layers=2, dropout=0.0, max_positions=40
+    ),
+    "transformer, norm before": config.Transformer(
+        width=48,
+        feed_forward=96,
+        heads=4,
+        encoder_layers=1,
+        decoder_layers=2,
+        dropout=0.0,
+        max_positions=40,
+        norm="pre",
+    ),
+    "rnn": config.Recurrent(width=64, encoder_layers=1, decoder_layers=1, dropout=0.0),
+    "rnn-attention": config.RecurrentAttention(width=64, encoder_layers=1, decoder_layers=1, dropout=0.0),
+    "rnn-attention, dot, gru": config.RecurrentAttention(
+        width=64, encoder_layers=1, decoder_layers=1, dropout=0.0, cell="gru", score="dot"
+    ),
+    "conv": config.Convolutional(width=48, encoder_layers=2, decoder_layers=2, dropout=0.0, max_positions=40),
+}
+
+
+def learn(task: Strings, settings: config.Model, folder: Path, updates: int = 300) -> Model:
     training = config.Training(
-        updates=300, learning_rate=3e-3, warmup=60, schedule="cosine", validate_every=300, metric="loss", seed=seed
+        updates=updates,
+        learning_rate=3e-3,
+        warmup=60,
+        schedule="cosine",
+        validate_every=updates,
+        metric="loss",
+        clip=1.0,
     )
-    settings = config.Transformer(
-        width=48, feed_forward=96, heads=4, encoder_layers=1, decoder_layers=2, dropout=0.0, max_positions=32, norm=norm
-    )
-    torch.manual_seed(seed)
+    torch.manual_seed(task.seed)
     model = build(settings, DIGITS.stop, DIGITS.stop)
-    task, workers = Strings(reverse, seed), Workers(0, 1, torch.device("cpu"))
-    assert task.solved(model.eval(), Search(beam=1)) < 0.2
-    loop = Loop(model, task, training, workers, RunFolder(tmp_path, training, workers))
-    with Diary(tmp_path, training, loop.progress, console=Console(quiet=True)) as diary:
+    workers = Workers(0, 1, torch.device("cpu"))
+    assert task.solved(model.eval(), Search(beam=1)) < 0.1
+    loop = Loop(model, task, training, workers, RunFolder(folder, training, workers))
+    with Diary(folder, training, loop.progress, console=Console(quiet=True)) as diary:
         assert loop.run(diary).reason == "done"
-    assert task.solved(model.eval(), Search(beam=1)) > 0.9
+    return model.eval()
+
+
+@pytest.mark.parametrize("seed", [1])  # bounds hold for any
+@pytest.mark.parametrize(
+    ("name", "reverse"),
+    [
+        ("transformer", False),
+        ("transformer, norm before", True),
+        ("rnn", False),
+        ("rnn", True),
+        ("rnn-attention", False),
+        ("rnn-attention, dot, gru", True),
+        ("conv", False),
+        ("conv", True),
+    ],
+    ids=lambda value: {False: "copy", True: "reverse"}.get(value, value),
+)
+def test_strings_are_learned(name: str, reverse: bool, seed: int, tmp_path: Path) -> None:
+    task = Strings(reverse, seed, range(1, 5) if name == "rnn" else range(1, 7))
+    model = learn(task, MODELS[name], tmp_path)
+    assert task.solved(model, Search(beam=1)) > 0.9
     assert task.solved(model, Search(beam=4)) > 0.9
+
+
+def test_a_fixed_context_loses_long_strings_and_attention_does_not(tmp_path: Path) -> None:
+    task = Strings(reverse=False, seed=1, lengths=range(12, 15))
+    fixed = learn(task, MODELS["rnn"], tmp_path / "fixed", updates=320)
+    attending = learn(task, MODELS["rnn-attention, dot, gru"], tmp_path / "attending", updates=320)
+    assert task.solved(fixed, Search(beam=1)) < 0.1
+    assert task.solved(attending, Search(beam=1)) > 0.5

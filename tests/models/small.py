@@ -1,4 +1,4 @@
-"""A small Transformer and ragged ids for the tests of models."""
+"""Small models of every architecture, and ragged ids, for the tests of models."""
 
 from __future__ import annotations
 
@@ -13,13 +13,26 @@ from regard.models.build import Model, build
 VOCABULARY = 31
 
 
+RIVALS: list[dict[str, Any]] = [
+    {"architecture": "rnn"},
+    {"architecture": "rnn", "cell": "gru", "tied": False},
+    {"architecture": "rnn-attention"},
+    {"architecture": "rnn-attention", "cell": "gru", "score": "dot", "tied": False},
+    {"architecture": "rnn-attention", "input_feeding": False},
+    {"architecture": "conv"},
+    {"architecture": "conv", "kernel": 5, "tied": False},
+    {"architecture": "conv", "kernel": 1},
+]
+
+
 def small_model(seed: int = 0, **changes: Any) -> Model:
     """In double precision, so that a law holds to twelve digits or is broken."""
-    settings: dict[str, Any] = dict(
-        width=16, feed_forward=24, heads=4, encoder_layers=2, decoder_layers=3, dropout=0.1, max_positions=40
-    )
+    settings: dict[str, Any] = dict(width=16, encoder_layers=2, decoder_layers=3, dropout=0.1, max_positions=40)
+    kind = config.ARCHITECTURES["translate"][changes.get("architecture", "transformer")]
+    if kind is config.Transformer:
+        settings |= dict(feed_forward=24, heads=4)
     torch.manual_seed(seed)
-    model = build(config.Transformer(**{**settings, **changes}), VOCABULARY, VOCABULARY)
+    model = build(kind(**{**settings, **changes}), VOCABULARY, VOCABULARY)
     for parameter in model.parameters():  # biases start at 0 and norms at 1, which could hide a mistake
         if parameter.ndim == 1:
             torch.nn.init.normal_(parameter, mean=parameter.mean().item(), std=0.2)

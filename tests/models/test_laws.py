@@ -1,4 +1,4 @@
-"""What holds for every Transformer, trained or not."""
+"""What holds for every model, trained or not."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import torch
 
 from regard.attention.record import record
 from regard.tasks.translate import translation_loss
-from tests.models.small import VOCABULARY, assert_same, ragged, small_model
+from tests.models.small import RIVALS, VOCABULARY, assert_same, ragged, small_model
 
-KINDS = pytest.mark.parametrize(
-    "changes", [{}, {"norm": "pre"}, {"positions": "learned"}, {"tied": False, "heads": 1}], ids=str
-)
+TRANSFORMERS: list[dict[str, Any]] = [
+    {}, {"norm": "pre"}, {"positions": "learned"}, {"tied": False, "heads": 1}, {"key_width": 3},
+]  # fmt: skip
+KINDS = pytest.mark.parametrize("changes", [*TRANSFORMERS, *RIVALS], ids=str)
 LENGTHS = [7, 3, 1, 5]
+SIDES = {"encoder": ("source", "source"), "decoder": ("target", "target"), "cross": ("target", "source")}
 SOURCE, TARGET = ragged(LENGTHS, seed=1), ragged([6, 6, 6, 6], seed=2)
 
 
@@ -57,8 +59,9 @@ def test_padding_of_the_target_changes_no_state_and_no_loss(changes: dict[str, A
     assert_same(torch.stack(parts).sum(), losses[0].smoothed)
 
 
-def test_rows_of_a_batch_are_strangers() -> None:
-    model, order = small_model(), torch.tensor([2, 0, 3, 1])
+@KINDS
+def test_rows_of_a_batch_are_strangers(changes: dict[str, Any]) -> None:
+    model, order = small_model(**changes), torch.tensor([2, 0, 3, 1])
     assert_same(model(SOURCE[order], TARGET[order]), model(SOURCE, TARGET)[order])
 
 
@@ -75,10 +78,16 @@ def test_every_row_of_attention_sums_to_one(changes: dict[str, Any]) -> None:
     model = small_model(**changes)
     with record(model) as seen:
         model(SOURCE, TARGET)
-    weights = [tensors["weights"] for tensors in seen.values() if "weights" in tensors]
-    assert len(weights) == 2 + 3 * 2
-    for each in weights:
-        assert_same(each.sum(-1), torch.ones(each.shape[:-1]).double())
+    weights = {name: tensors["weights"] for name, tensors in seen.items() if "weights" in tensors}
+    named = model.attention_names()
+    assert sorted(weights) == sorted(name for names in named.values() for name in names)
+    for kind, names in named.items():
+        queries, keys = ((7 if side == "source" else 6) for side in SIDES[kind])
+        for name in names:
+            assert weights[name].shape == (4, model.heads, queries, keys)
+            assert_same(weights[name].sum(-1), torch.ones(weights[name].shape[:-1]).double())
+            if kind != "decoder":  # nobody looks at padding
+                assert all((weights[name][row, :, :, length:] == 0).all() for row, length in enumerate(LENGTHS))
 
 
 @KINDS

@@ -35,11 +35,11 @@ def test_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (5, "train"), (10, "train"), (12, "train"), (12, "valid"),
     ]  # fmt: skip
     first, _, end, valid = lines
-    assert first.keys() == {"update", "kind", "loss", "gradient_norm", "learning_rate", "tokens_per_second"}
+    assert first.keys() == {"update", "kind", "loss", "gradient_norm", "learning_rate", "tokens_per_second", "seconds"}
     assert first["loss"] == 2.0 * (1 + 2 + 3 + 4 + 5) / (5 * 4), "per token, since the line before"
     assert end["loss"] == 2.0 * (11 + 12) / (2 * 4)
     assert first["tokens_per_second"] > 0
-    assert valid == {"update": 12, "kind": "valid", "loss": 1.5, "bleu": 20.0}
+    assert valid == {"update": 12, "kind": "valid", "loss": 1.5, "bleu": 20.0, "seconds": 0.0}
 
 
 def test_what_was_not_saved_is_forgotten(tmp_path: Path) -> None:

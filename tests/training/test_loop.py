@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,28 @@ from tests.training.stand_in import ALONE, SETTINGS, Regression, Small, equal, l
 
 def metrics(folder: Path) -> list[dict[str, float]]:
     lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-    return [{key: value for key, value in json.loads(line).items() if key != "tokens_per_second"} for line in lines]
+    return [
+        {key: value for key, value in json.loads(line).items() if key not in ("tokens_per_second", "seconds")}
+        for line in lines
+    ]
+
+
+def without_time(metadata: dict[str, str]) -> dict[str, str]:
+    return {name: re.sub(r'"seconds": [^,}]+', "", value) for name, value in metadata.items()}
+
+
+def test_time_ends_a_run_and_more_of_it_goes_on(tmp_path: Path) -> None:
+    settings = dict(updates=1_000_000, validate_every=1_000_000, checkpoint_every=0)
+    timed, outcome = run(tmp_path, minutes=0.2 / 60, **settings)
+    assert outcome.reason == "time"
+    assert timed.progress.seconds >= 0.2
+    done = timed.progress.update
+    assert [line["update"] for line in metrics(tmp_path) if line["kind"] == "valid"] == [done], "the end is measured"
+    again, outcome = run(tmp_path, minutes=0.2 / 60, **settings)
+    assert (outcome.reason, again.progress.update) == ("time", done)
+    more, _ = run(tmp_path, minutes=0.4 / 60, **settings)
+    assert more.progress.update > done
+    assert more.progress.seconds >= 0.4
 
 
 def test_it_learns(tmp_path: Path) -> None:
@@ -49,7 +71,7 @@ def test_stopping_and_going_on_changes_nothing(tmp_path: Path, stopped: int) -> 
     for name in ("last", "weights-00000012"):
         one, other = (read(tmp_path / run / "checkpoints" / f"{name}.safetensors") for run in ("straight", "resumed"))
         assert equal(one[0], other[0])
-        assert one[1] == other[1]
+        assert without_time(one[1]) == without_time(other[1])
     assert metrics(tmp_path / "straight") == metrics(tmp_path / "resumed")
 
 

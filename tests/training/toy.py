@@ -162,7 +162,7 @@ def wait_for(condition: Callable[[], bool], still: Callable[[], bool] = lambda: 
 
 
 def contents(run: Path) -> dict[str, Any]:
-    """All that a run folder holds, comparable to the bit; only the speed may differ."""
+    """All that a run folder holds, comparable to the bit; only time may differ."""
     from regard.checkpoint import read
 
     found: dict[str, Any] = {}
@@ -170,13 +170,17 @@ def contents(run: Path) -> dict[str, Any]:
         name = str(path.relative_to(run))
         if path.suffix == ".safetensors":
             tensors, metadata = read(path)
+            if "progress" in metadata:
+                metadata["progress"] = json.dumps({**json.loads(metadata["progress"]), "seconds": 0.0})
             found[name] = (
                 metadata,
                 {key: (each.dtype, each.shape, each.numpy().tobytes()) for key, each in tensors.items()},
             )
         elif path.suffix == ".jsonl":
             lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-            found[name] = [{key: line[key] for key in line if key != "tokens_per_second"} for line in lines]
+            found[name] = [
+                {key: line[key] for key in line if key not in ("tokens_per_second", "seconds")} for line in lines
+            ]
         else:
             found[name] = path.read_text(encoding="utf-8")
     return found

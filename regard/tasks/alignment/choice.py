@@ -86,7 +86,7 @@ def looks_of(
     translator: Translator, layer: int | None = None, head: int | None = None, read: bool | None = None
 ) -> list[Look]:
     """All that a model offers, as far as nothing is said of layer, head and time."""
-    layers, heads = len(translator.model.attention_names()["cross"]), translator.recipe.model.heads
+    layers, heads = len(translator.attention_names()["cross"]), translator.model.heads
     for name, given, count in (("layer", layer, layers), ("head", head, heads)):
         if given is not None and not 0 <= given < count:
             raise UsageError(f"there is no {name} {given + 1}; the model's cross-attention has {name}s 1 to {count}")

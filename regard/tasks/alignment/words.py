@@ -71,7 +71,7 @@ def word_weights(translator: Translator, pairs: Sequence[Pair], looks: Sequence[
     What falls to the end of the source is no alignment and left out; rows sum to 1, or to 0 if a word has no pieces.
     """
     model = translator.model
-    names = model.attention_names()["cross"]
+    names = translator.attention_names()["cross"]
     found: list[list[Weights]] = [[] for _ in pairs]
     lengths = [1 + max(len(flat(words)) for words in pair) for pair in pairs]
     for batch in in_batches(lengths, TOKENS, 1):

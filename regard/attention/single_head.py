@@ -1,0 +1,102 @@
+"""Attention with one head, as recurrent and convolutional decoders use it: additive (Bahdanau et al. 2015), or a scaled
+dot product (Luong et al. 2015).
+
+S sentences · Q queries · K source positions · D width
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.changes import Changeable
+from regard.attention.record import Observed
+from regard.attention.scaled_dot import to_weights
+
+
+class Memory(NamedTuple):
+    """What can be looked at, once per sentence."""
+
+    key: Tensor  #       [S, K, D], what is compared
+    value: Tensor  #     [S, K, D], what is taken
+    may_look: Tensor  #  [S, 1, K]
+
+    def select(self, sentences: Tensor) -> Memory:
+        """Of these sentences only, in this order."""
+        return Memory(*(each[sentences] for each in self))
+
+
+class Look(NamedTuple):
+    """How one attention came about."""
+
+    query: Tensor  #    [S, Q, D]
+    scores: Tensor  #   [S, Q, K]
+    weights: Tensor  #  [S, Q, K], rows sum to 1
+    mixed: Tensor  #    [S, Q, D]
+
+
+class SingleHead(Observed, Changeable, ABC):
+    """Scores of whatever kind → weights → a mix of the values."""
+
+    heads = 1
+
+    @abstractmethod
+    def read(self, memory: Tensor) -> Tensor:
+        """memory [S, K, D] → keys [S, K, D], once per source."""
+
+    @abstractmethod
+    def scores(self, query: Tensor, key: Tensor) -> Tensor:
+        """query [S, Q, D] and key [S, K, D] → how well each fits each [S, Q, K]."""
+
+    def forward(self, query: Tensor, memory: Memory) -> Look:
+        silent, temperature, hard = self.change
+        scores = self.scores(query, memory.key)  #                                   [S, Q, K]
+        weights = to_weights(scores / temperature, memory.may_look, hard=hard)  #    [S, Q, K]
+        mixed = weights @ memory.value  #                                            [S, Q, D]
+        return Look(query, scores, weights, torch.zeros_like(mixed) if silent else mixed)
+
+    def show(self, looks: Sequence[Look], memory: Memory) -> None:
+        """Note one look, or those at one position after the other as one; a record knows heads, so there is one."""
+        if self.recording:
+            query, scores, weights, mixed = (torch.cat(parts, 1).unsqueeze(1) for parts in zip(*looks, strict=True))
+            key, value = memory.key.unsqueeze(1), memory.value.unsqueeze(1)  # [S, 1, K, D]
+            self.note(query=query, key=key, value=value, scores=scores, weights=weights, head_outputs=mixed)
+
+
+class AdditiveAttention(SingleHead):
+    """score(query, key) = vᵀ tanh(W query + U key): a small network."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(width, width, bias=False)
+        self.key = nn.Linear(width, width)
+        self.score = nn.Linear(width, 1, bias=False)
+
+    def read(self, memory: Tensor) -> Tensor:
+        return self.key(memory)  # type: ignore[no-any-return]
+
+    def scores(self, query: Tensor, key: Tensor) -> Tensor:
+        joined = torch.tanh(self.query(query).unsqueeze(2) + key.unsqueeze(1))  # [S, Q, K, D]
+        return self.score(joined).squeeze(-1)  # type: ignore[no-any-return]
+
+
+class DotAttention(SingleHead):
+    """score(query, key) = queryᵀ W key / √D; without a W of its own where the model brings queries that fit."""
+
+    def __init__(self, width: int, projected: bool = True) -> None:
+        super().__init__()
+        self.key = nn.Linear(width, width, bias=False) if projected else nn.Identity()
+
+    def read(self, memory: Tensor) -> Tensor:
+        return self.key(memory)  # type: ignore[no-any-return]
+
+    def scores(self, query: Tensor, key: Tensor) -> Tensor:
+        scores: Tensor = query @ key.transpose(1, 2) / query.size(-1) ** 0.5
+        return scores
+
+
+SCORES: dict[str, type[SingleHead]] = {"additive": AdditiveAttention, "dot": DotAttention}

@@ -1,0 +1,110 @@
+"""Recurrent and convolutional translators do all that the Transformer does, as far as they have attention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import regard
+from regard import config
+from regard.checkpoint import load_model, save_model
+from regard.data.tokenizer import Tokenizer
+from regard.errors import UsageError
+from regard.tasks.translator import Translator
+from tests.conftest import made_up_sentences, taught
+
+SHAPE = dict(width=32, encoder_layers=2, decoder_layers=2, dropout=0.0, max_positions=64)
+RIVALS: dict[str, config.Model] = {
+    "rnn": config.Recurrent(**SHAPE),
+    "rnn-attention": config.RecurrentAttention(**SHAPE),
+    "conv": config.Convolutional(**SHAPE),
+}
+TEXTS = made_up_sentences(1, 16)
+
+
+@pytest.fixture(scope="module", params=RIVALS)
+def rival(request: pytest.FixtureRequest, tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> Translator:
+    return taught(replace(tiny_recipe, name=request.param, model=RIVALS[request.param]), tiny_tokenizer)
+
+
+@pytest.fixture
+def stored(rival: Translator, tmp_path: Path) -> Path:
+    path = tmp_path / "model.safetensors"
+    save_model(path, dict(rival.model.named_parameters()), rival.recipe, rival.tokenizer, {})
+    return path
+
+
+def test_it_comes_back_from_its_file(rival: Translator, stored: Path) -> None:
+    again = regard.load(stored)
+    assert [each.text for each in again.translate(TEXTS)] == [each.text for each in rival.translate(TEXTS)]
+    assert len({each.text for each in rival.translate(TEXTS)}) > 8, "outputs should differ from source to source"
+
+
+@pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4, "nbest": 2}, {"sample": True, "seed": 3}], ids=str)
+def test_a_sentence_does_not_depend_on_its_neighbours(rival: Translator, options: dict[str, int]) -> None:
+    together = rival.translate(TEXTS, **options)  # type: ignore[arg-type]
+    for text, found in zip(TEXTS, together, strict=True):
+        alone = rival.translate(text, **options)  # type: ignore[arg-type]
+        assert alone.text == found.text
+        assert alone.score == pytest.approx(found.score, abs=1e-4)
+
+
+def test_every_core_and_8_bits(stored: Path) -> None:
+    plain = [each.text for each in regard.load(stored).translate(TEXTS * 20)]
+    assert [each.text for each in regard.load(stored, workers=2).translate(TEXTS * 20)] == plain
+    rounded = [each.text for each in regard.load(stored, int8=True).translate(TEXTS)]
+    assert sum(map(str.__eq__, rounded, plain)) > 8
+
+
+def test_what_it_looked_at(rival: Translator) -> None:
+    if rival.recipe.name == "rnn":
+        with pytest.raises(UsageError, match="rnn has no attention to look at: its architecture is 'rnn'"):
+            rival.attention(TEXTS[0])
+        return
+    seen = rival.attention(TEXTS[0])
+    weights = seen.weights["cross"]
+    assert weights.shape[:2] == (len(rival.model.attention_names()["cross"]), 1)
+    assert weights.sum(-1) == pytest.approx(1.0, abs=1e-5)
+    assert set(seen.weights) == {"cross"}
+    with rival.changed(off={rival.model.attention_names()["cross"][0]: [0]}):
+        changed = rival.translate(TEXTS, beam=1)
+    assert [each.text for each in changed] != [each.text for each in rival.translate(TEXTS, beam=1)]
+
+
+def test_scores_are_those_of_the_search(rival: Translator) -> None:
+    found = rival.translate(TEXTS[0], beam=1)
+    score = rival.score(TEXTS[0], found.text)
+    assert score.log_probability == pytest.approx(sum(found.token_log_probabilities), abs=1e-4)
+
+
+def test_other_engines_take_transformers_only(stored: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    from regard.export.ctranslate2 import export_ctranslate2
+    from regard.export.onnx import export_onnx
+
+    trained = load_model(stored)
+    for export in (export_ctranslate2, export_onnx):
+        with pytest.raises(
+            UsageError, match=f"takes Transformers; this is a model of the architecture '{trained.recipe.name}'"
+        ):
+            export(trained, tmp_path / "exported")
+    assert not (tmp_path / "exported").exists()
+    assert regard.load(stored, engine="auto").translate(TEXTS[0]).text == regard.load(stored).translate(TEXTS[0]).text
+
+
+def test_gradients_of_dropout_are_the_same_for_the_same_seed(rival: Translator) -> None:
+    """Resume rests on it: all that is random follows from torch's seed."""
+    from regard.models.build import build
+    from regard.tasks.decode import known_pairs
+
+    model = build(replace(rival.recipe.model, dropout=0.3), 400, 400).train()
+    ids = rival.tokenizer.encode_all(TEXTS, "source")
+    states = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        states.append(model(*known_pairs(model, ids, ids)))
+    assert torch.equal(states[0], states[1])
+    assert not torch.equal(states[0], states[2])
