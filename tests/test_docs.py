@@ -73,7 +73,11 @@ def test_commands_and_their_options_exist(words: list[str]) -> None:
     if verb.startswith("-"):
         return
     assert verb in verbs, f"there is no verb {verb!r}"
-    known = {option for parameter in verbs[verb].params for option in parameter.opts} | {"--help", "-h"}
+    command = verbs[verb]
+    if hasattr(command, "commands"):  # a group of verbs, such as bench
+        assert rest[0] in command.commands, f"regard {verb} has no {rest[0]}"
+        command = command.commands[rest[0]]
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help", "-h"}
     given = {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
     assert given <= known, f"regard {verb} has no {', '.join(sorted(given - known))}"
 
