@@ -19,7 +19,7 @@ quickstart: .venv/.installed
 	.venv/bin/regard quickstart
 
 test: .venv/.installed
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest --numprocesses auto
 
 check: .venv/.installed
 	.venv/bin/ruff check .

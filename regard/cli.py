@@ -12,7 +12,18 @@ from typing import Annotated
 import typer
 
 from regard import __version__
-from regard.commands import aligning, evaluating, exporting, looking, serving, training, translating  # noqa: F401  (each gives the app its verbs)
+from regard.commands import (  # noqa: F401  (each gives the app its verbs)
+    ablating,
+    aligning,
+    benching,
+    evaluating,
+    exporting,
+    looking,
+    racing,
+    serving,
+    training,
+    translating,
+)
 from regard.commands.app import app, errors
 from regard.errors import RegardError
 
@@ -29,6 +40,8 @@ VERBS = (
     "heads",
     "serve",
     "export",
+    "race",
+    "ablate",
 )
 app.registered_commands.sort(
     key=lambda command: VERBS.index(getattr(command.callback, "__name__", ""))

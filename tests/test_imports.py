@@ -43,8 +43,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "view": {"attention.record"},
     "export": {"checkpoint", "models", "attention.scaled_dot", "data", "decoding", "tasks.decode"},
     "serve": {"checkpoint", "tasks", "view"},
+    "bench": {"attention", "data.progress"},
 }
-MAY_IMPORT_ALL = {"__init__", "__main__", "run", "engines", "rehearsal", "quickstart", "cli", "commands"}
+MAY_IMPORT_ALL = {
+    "__init__",
+    "__main__",
+    "run",
+    "engines",
+    "rehearsal",
+    "quickstart",
+    "cli",
+    "commands",
+    "race",
+    "ablation",
+}
 WITHOUT_TORCH = ("regard", "regard.config", "regard.recipes", "regard.errors", "regard.cli")
 
 

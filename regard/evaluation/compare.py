@@ -109,20 +109,20 @@ def compare(
     if resamples < 1 or worst < 0:
         raise UsageError(f"resamples must be at least 1 and worst at least 0, not {resamples} and {worst}")
     bleu, chrf = bleu_for(target_language), CHRF()
-    bleu_counts = _counts(bleu, a, references), _counts(bleu, b, references)
-    chrf_counts = _counts(chrf, a, references), _counts(chrf, b, references)
+    bleu_counts = counts_of(bleu, a, references), counts_of(bleu, b, references)
+    chrf_counts = counts_of(chrf, a, references), counts_of(chrf, b, references)
     draws = resamples, seed
     return Comparison(
         names=names,
         sentences=len(references),
         resamples=resamples,
         seed=seed,
-        metrics=(_compare_metric(bleu, *bleu_counts, *draws), _compare_metric(chrf, *chrf_counts, *draws)),
+        metrics=(compare_metric(bleu, *bleu_counts, *draws), compare_metric(chrf, *chrf_counts, *draws)),
         better=_most_different(chrf, chrf_counts, (a, b), references, worst),
     )
 
 
-def _counts(metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:
+def counts_of(metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequence[str]) -> NDArray[np.int64]:
     """What the metric counts in each sentence; a corpus score needs only their sum."""
     return np.asarray(
         metric._extract_corpus_statistics(hypotheses, [references]), dtype=np.int64
@@ -133,9 +133,10 @@ def _value(metric: BLEU | CHRF, counts: NDArray[np.int64]) -> float:
     return float(metric._compute_score_from_stats(counts.tolist()).score)
 
 
-def _compare_metric(
+def compare_metric(
     metric: BLEU | CHRF, a: NDArray[np.int64], b: NDArray[np.int64], resamples: int, seed: int
 ) -> MetricComparison:
+    """Paired bootstrap over what the metric counts in each sentence of two systems."""
     generator = np.random.default_rng(seed)
     values = np.empty((resamples, 2))
     for row in values:

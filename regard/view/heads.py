@@ -148,7 +148,7 @@ def render_heads(found: HeadImportance, command: str = "") -> str:
     shown_facts = "".join(f"<div><dt>{_both(name)}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts)
     made = f"<br><code>{html.escape(command)}</code>" if command else ""
     note = (NOTE[0].format(marked="bold print"), NOTE[1].format(marked="굵은 글씨"))
-    return fill("heads.html", {
+    return fill("report.html", {
         "<!--TITLE-->": html.escape(found.model),
         "/*STYLE*/": asset("page.css") + asset("heads.css"),
         "<!--MODEL-->": html.escape(found.model),

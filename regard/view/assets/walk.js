@@ -126,10 +126,10 @@ function drawWalkAdd(path, part, before, output, around) {
 }
 
 function drawWalkAttention(path, part, before) {
-  const { scene, place, head, size, pre, heads, width } = path, module = `${part}_attention`, around = `after_${part}`;
+  const { scene, place, head, pre, heads, width } = path, module = `${part}_attention`, around = `after_${part}`;
   const of = (name) => walkedLayer(path, module, name);
   const kind = part === "cross" ? "cross" : path.side, tokens = sidesOf(scene, kind).keys.tokens, keys = tokens.map(readable);
-  const query = of("query").at(head, place), key = of("key").at(head), value = of("value").at(head);
+  const query = of("query").at(head, place), key = of("key").at(head), value = of("value").at(head), size = query.values.length;
   const scaled = of("scores").at(head, place).values, weights = tensorOf(scene.attention[kind].weights).at(path.layer);
   const row = weights.at(head, place).values, seen = kind === "decoder" ? place + 1 : keys.length, root = Math.sqrt(size);
   const scores = scaled.map((score) => score * root), rooted = signedNumber(root).replace(".00", ""), x = pre ? "x′" : "x", output = of("output").at(place);
@@ -139,7 +139,7 @@ function drawWalkAttention(path, part, before) {
   return [
     ...(pre ? [drawWalkNorm(path, part, before, walkedLayer(path, around, "normed").at(place), part === "self" ? "norm" : "norm.again")] : []),
     drawWalkStep(path, part, `projections.${part}`, {
-      values: [x, pre ? "X′" : "X", head + 1], shapes: [["W^{Q}", width, size], ["W^{K}", width, size], ["W^{V}", width, size]],
+      values: [x, pre ? "X′" : "X", head + 1], shapes: [["W^{Q}", width, size], ["W^{K}", width, size], ["W^{V}", width, path.size]],
       body: [drawWalkStrips({ name: "q", tensor: query }, { name: "K", tensor: key, rows: keys }, { name: "V", tensor: value, rows: keys })],
     }),
     drawWalkStep(path, part, "scores", {

@@ -1,0 +1,98 @@
+"""The page of a race in a browser: its numbers, its hover values, on a phone and in the dark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from regard.view.race import write_race
+from tests.browser.conftest import Open
+from tests.browser.reading import NARROW, attributes, fits, texts, until
+from tests.view.races import BUCKETS, LANES, verdict
+
+
+@pytest.fixture(scope="module")
+def race_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("race") / "race.html"
+    write_race(path, verdict())
+    return path
+
+
+def test_every_number_has_its_place(open_page: Open, race_page: Path) -> None:
+    page = open_page(race_page)
+    expect(page.locator(".sentence")).to_contain_text("transformer is ahead: BLEU 26.00")
+    assert texts(page, "#scores tbody td:first-child") == list(LANES)
+    assert texts(page, "#scores tbody td:nth-child(2)") == [
+        "20.00[19.0, 21.0]",
+        "23.00[22.0, 24.0]",
+        "26.00[25.0, 27.0]",
+    ]
+    # The difference of a pair stands twice, once with each sign.
+    first = texts(page, ".pairs >> nth=0 >> tbody td strong")
+    assert first == ["−3.00", "−6.00", "+3.00", "−3.00", "+6.00", "+3.00"]
+    for signature in ("of:BLEU", "of:chrF2"):
+        expect(page.locator("footer")).to_contain_text(signature)
+    assert texts(page, "section h2") == [
+        "Who translates best", "Could it be chance?", "Short and long sentences", "How they learned", "What they cost",
+        "The same sentences", "Where they looked",
+    ]  # fmt: skip
+    assert len(texts(page, "section > .look-for")) == 7, "each says what to look for"
+
+
+def test_charts_have_a_mark_for_every_value(open_page: Open, race_page: Path) -> None:
+    page = open_page(race_page)
+    until(page, "document.querySelectorAll('.chart .axis').length === 7")
+    marks = page.locator(".chart").evaluate_all("(all) => all.map((each) => each.querySelectorAll('.mark').length)")
+    of_curve = len(LANES) * 2
+    assert marks == [len(LANES), len(LANES), len(LANES) * len(BUCKETS), *[of_curve] * 4]
+    # Whiskers are centred on their marks here, and longer values stand higher.
+    heights = attributes(page, ".chart >> nth=0 >> .mark", "transform")
+    ups = [float(height.rstrip(")").split(" ")[1]) for height in heights]
+    assert ups == sorted(ups, reverse=True)
+    # One colour for each lane, wherever it stands.
+    colours = page.locator(".lane").evaluate_all(
+        "(all) => all.map((each) => [each.textContent, getComputedStyle(each).color])"
+    )
+    assert len({tuple(pair) for pair in colours}) == len(LANES)
+
+
+def test_pointing_reads_a_value(open_page: Open, race_page: Path) -> None:
+    page = open_page(race_page)
+    chart = page.locator(".chart").nth(2)
+    mark = chart.locator("[data-lane='1'] .mark").nth(2)
+    mark.scroll_into_view_if_needed()
+    mark.hover()
+    expect(chart.locator(".readout")).to_have_text("conv 21–35 pieces: BLEU 23.0 [22.0, 24.0], 50 sentences")
+    chart.locator("svg").first.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(chart.locator(".readout")).to_contain_text("conv 11–20 pieces")
+
+
+def test_looks_of_a_chosen_sentence(open_page: Open, race_page: Path) -> None:
+    page = open_page(race_page)
+    expect(page.locator(".looks figure")).to_have_count(len(LANES))
+    expect(page.locator(".looks .nothing")).to_have_text(
+        "It has no attention: the whole sentence reaches the decoder as one state."
+    )
+    page.locator("#sentence").select_option(index=0)
+    expect(page.locator(".looks figure").nth(1).locator(".cell")).to_have_count(25)
+    page.locator(".looks figure").nth(1).locator("[data-query='4'][data-key='4']").hover()
+    expect(page.locator(".looks figure").nth(1).locator(".readout")).to_have_text("end → end 0.840")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone(open_page: Open, race_page: Path, scheme: str) -> None:
+    page = open_page(race_page, color_scheme=scheme, **NARROW)
+    until(page, "document.querySelectorAll('.chart .axis').length === 7")
+    assert fits(page)
+    sizes = page.locator(".chart text").evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().height)")
+    assert min(sizes) >= 10, "letters keep their size"
+
+
+def test_one_lane_alone(open_page: Open, tmp_path: Path) -> None:
+    write_race(tmp_path / "race.html", verdict(("conv",), samples=[]))
+    page = open_page(tmp_path / "race.html")
+    expect(page.locator("section")).to_have_count(6)
+    expect(page.locator(".sentence")).to_have_text("conv: BLEU 20.00")
