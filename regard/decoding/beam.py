@@ -1,6 +1,6 @@
 """Beam search: the likeliest hypotheses side by side (Wu et al., 2016, section 7; the paper's section 6.1).
 
-S sentences · W paths per sentence · V vocabulary · K = 2 × beam
+S sentences · W paths per sentence · V vocabulary · K = 2 × beam · B blocks of the vocabulary
 """
 
 from __future__ import annotations
@@ -17,29 +17,33 @@ def likeliest(beam: int) -> Choose:
     """A chooser of the 2 × beam best: at most one per path can end, so that enough are left to go on."""
 
     def choose(allowed: Tensor, paths: Paths) -> Candidates:
-        most = min(2 * beam, allowed.size(2))
-        log_probabilities, tokens = largest(allowed, most)  # [S, W, V] → [S, W, K]
-        totals = (paths.totals.unsqueeze(2) + log_probabilities).flatten(1)  # [S, W × K]
-        best = totals.topk(min(2 * beam, totals.size(1))).indices  # [S, K]
-        token, log_probability = tokens.flatten(1).gather(1, best), log_probabilities.flatten(1).gather(1, best)
-        return Candidates(best // most, token, log_probability)
+        best = largest(allowed, paths.totals, 2 * beam)  # [S, K], numbers of the paths' tokens one after another
+        log_probability = allowed.flatten(1).gather(1, best)
+        return Candidates(best // allowed.size(2), best % allowed.size(2), log_probability)
 
     return choose
 
 
-def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """What `topk` gives along the last dimension, in less than half the time on a CPU.
+def largest(values: Tensor, totals: Tensor, count: int) -> Tensor:
+    """Where the `count` largest sums of a value [S, W, V] and its path's total [S, W] are, in W × V; largest first.
 
-    The largest few lie in the few blocks with the largest maxima, and only those need sorting.
+    They lie in the blocks with the largest maxima, of which there are no more than sums wanted: only those are sorted,
+    which on a CPU takes a fraction of the time.
     """
-    blocks = values.size(-1) // BLOCK
-    if blocks <= 4 * count:  # too few to choose among
-        best = values.topk(count)
-        return best.values, best.indices
-    even = values[..., : blocks * BLOCK].view(*values.shape[:-1], blocks, BLOCK)
-    chosen = even.amax(-1).topk(count).indices.unsqueeze(-1)  # [..., count, 1]
-    places = (chosen * BLOCK + torch.arange(BLOCK, device=values.device)).flatten(-2)  # [..., count × BLOCK]
-    rest = torch.arange(blocks * BLOCK, values.size(-1), device=values.device)
-    places = torch.cat([places, rest.expand(*values.shape[:-1], -1)], -1)
-    best = values.gather(-1, places).topk(count)
-    return best.values, places.gather(-1, best.indices)
+    sentences, width, size = values.shape
+    blocks, device = size // BLOCK, values.device
+    if width * blocks <= 4 * count:  # too few to choose among
+        sums = (values + totals.unsqueeze(2)).flatten(1)  #                                   [S, W × V]
+        return sums.topk(min(count, sums.size(1))).indices
+    even, odd = values[:, :, : blocks * BLOCK], values[:, :, blocks * BLOCK :]  # odd: what fills no block
+    maxima = even.view(sentences, width, blocks, BLOCK).amax(3) + totals.unsqueeze(2)  #              [S, W, B]
+    chosen = maxima.flatten(1).topk(count).indices  #                                         [S, K]
+    path, block = chosen // blocks, chosen % blocks
+    places = (path * size + block * BLOCK).unsqueeze(2) + torch.arange(BLOCK, device=device)  # [S, K, BLOCK]
+    sums = values.flatten(1).gather(1, places.flatten(1)).view_as(places) + totals.gather(1, path).unsqueeze(2)
+    sums, places = sums.flatten(1), places.flatten(1)
+    if odd.size(2):  # looked at in any case
+        ends = torch.arange(width, device=device)[:, None] * size + torch.arange(blocks * BLOCK, size, device=device)
+        sums = torch.cat([sums, (odd + totals.unsqueeze(2)).flatten(1)], 1)
+        places = torch.cat([places, ends.flatten().expand(sentences, -1)], 1)
+    return places.gather(1, sums.topk(count).indices)

@@ -248,7 +248,6 @@ def test_impossible_requests_are_named(more: dict[str, object], message: str) ->
 @pytest.mark.parametrize("count", [1, 4])
 def test_the_largest_are_those_of_topk(size: int, count: int) -> None:
     values = torch.stack([torch.randperm(size, generator=torch.Generator().manual_seed(row)) for row in range(6)])
-    values = values.float().view(2, 3, size)
-    found, expected = largest(values, count), values.topk(count)
-    assert torch.equal(found[0], expected.values)
-    assert torch.equal(found[1], expected.indices)
+    values, totals = values.float().view(2, 3, size), torch.tensor([[0.3, 2.0, -1.4], [-0.25, float("-inf"), 7.5]])
+    sums = (values + totals.unsqueeze(2)).flatten(1)  # no two are equal
+    assert torch.equal(largest(values, totals, count), sums.topk(count).indices)
