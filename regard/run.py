@@ -22,13 +22,13 @@ from regard.checkpoint import MODEL, replacing, save_model, without_paths
 from regard.data.lexicon import lexicon as learn_lexicon
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
+from regard.memory import keep_memory
 from regard.models.build import Model, build
 from regard.models.shortlist import Lexicon
 from regard.tasks.table import TASKS
 from regard.training.diary import Diary, require_tensorboard
 from regard.training.distributed import Workers, join
 from regard.training.loop import Loop, Outcome
-from regard.training.memory import keep_memory
 from regard.training.run_folder import Progress, RunFolder
 
 CONFIG = "config.toml"

@@ -15,12 +15,13 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "regard"
 
 # A stage may import errors, config, itself, and what its row names: a whole stage or a single module.
-EVERYONE = {"errors", "config", "recipes", "files"}
+EVERYONE = {"errors", "config", "recipes", "files", "memory"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "config": set(),
     "recipes": set(),
     "files": set(),
+    "memory": set(),
     "data": set(),
     "bundled": {"__init__", "checkpoint", "tasks.testing"},  # the scripts that made the files
     "attention": set(),

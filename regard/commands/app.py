@@ -62,8 +62,10 @@ def load_for_many(
 ) -> Translator:
     """A model for a file of sentences: on a CPU every core gets a process of one thread."""
     import regard
+    from regard.memory import keep_memory
     from regard.tasks.crew import cores
 
+    keep_memory()
     workers = 1 if device != "cpu" else workers or cores()
     translator = regard.load(model, device, engine=engine, int8=int8, shortlist=shortlist, workers=workers)
     if notice := getattr(translator.engine, "notice", ""):

@@ -25,9 +25,9 @@ def first_updates(recipe: config.Recipe) -> int:
     import torch
 
     from regard.data.prepare import prepare
+    from regard.memory import keep_memory
     from regard.run import initial_model
     from regard.tasks.table import TASKS
-    from regard.training.memory import keep_memory
     from regard.training.optimizer import build_optimizer
 
     keep_memory()

@@ -1,4 +1,4 @@
-"""Memory that is given back to the system must be asked for and cleared again, at every update."""
+"""Memory that is given back to the system must be asked for and cleared again, at every update or decoding step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LARGEST = 1 << 30
 
 
 def keep_memory() -> None:
-    """Tell glibc to keep what tensors free for the next ones: some 5 % of a training step on a CPU."""
+    """Tell glibc to keep what tensors free for the next ones: some 5 % of a training step on a CPU, 8 of decoding."""
     if sys.platform != "linux":
         return
     try:
