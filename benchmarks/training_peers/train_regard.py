@@ -15,9 +15,9 @@ from measuring import BETAS, DROPOUT, RATE, SMOOTHING, Job, Meter, given_job
 from regard import recipes
 from regard.config import Recipe
 from regard.data.prepare import prepare
+from regard.memory import keep_memory
 from regard.run import initial_model
 from regard.tasks.translate import TranslationTask
-from regard.training.memory import keep_memory
 from regard.training.optimizer import build_optimizer
 
 
