@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -62,27 +62,38 @@ class Tokenizer:
 
 
 @dataclass(frozen=True)
-class Transformer:
+class Model:
+    """`[model]`: what every architecture can be told."""
+
+    architecture: str = ""
+    """Which model; each architecture has settings of its own."""
+    size: str = "base"
+    """`tiny`, `small` or `base`, of the Transformer also `big`: a name for width, layers, dropout and the like together."""
+    width: int = 512
+    """Length of the vector that stands for one piece (the paper's d_model), and of a recurrent state."""
+    encoder_layers: int = 6
+    """Layers that read the source."""
+    decoder_layers: int = 6
+    """Layers that write the target."""
+    dropout: float = 0.1
+    """Share of the embeddings and of what layers pass on that is dropped in training."""
+    max_positions: int = 1_024
+    """Longest sequence: as far as a table of positions goes, where there is one."""
+    tied: bool = True
+    """Share one matrix between source embedding, target embedding and output (needs a joint tokenizer)."""
+
+
+@dataclass(frozen=True)
+class Transformer(Model):
     """`[model]` with `architecture = "transformer"`: the encoder-decoder of Vaswani et al. 2017."""
 
     architecture: str = "transformer"
-    """Which model; each architecture has settings of its own."""
-    size: str = "base"
-    """`tiny`, `small`, `base` or `big`: a name for width, feed_forward, heads, layers and dropout together."""
-    width: int = 512
-    """Length of the vector that stands for one piece (the paper's d_model)."""
     feed_forward: int = 2_048
     """Width of the hidden layer between two attentions (d_ff)."""
     heads: int = 8
     """Attention heads; must divide the width."""
     key_width: int = 0
     """Length of a query and of a key in each head (d_k); 0: width / heads."""
-    encoder_layers: int = 6
-    """Layers that read the source."""
-    decoder_layers: int = 6
-    """Layers that write the target."""
-    dropout: float = 0.1
-    """Share of each sub-layer's output and of the embeddings that is dropped in training."""
     attention_dropout: float = 0.0
     """Share of attention weights that is dropped in training."""
     activation_dropout: float = 0.0
@@ -91,34 +102,18 @@ class Transformer:
     """`post`: normalise after adding, as in the paper; `pre`: before each sub-layer, easier to train deep or fast."""
     positions: str = "sinusoidal"
     """`sinusoidal` (sine and cosine interleaved) or `learned`."""
-    max_positions: int = 1_024
-    """Longest sequence the position table holds."""
-    tied: bool = True
-    """Share one matrix between source embedding, target embedding and output (needs a joint tokenizer)."""
 
 
 @dataclass(frozen=True)
-class Recurrent:
+class Recurrent(Model):
     """`[model]` with `architecture = "rnn"`: all that the decoder knows of the source is the encoder's last state."""
 
     architecture: str = "rnn"
-    """Which model; each architecture has settings of its own."""
-    size: str = "base"
-    """`tiny`, `small` or `base`: a name for width, layers and dropout together."""
+    encoder_layers: int = 2
+    decoder_layers: int = 2
+    dropout: float = 0.2
     cell: str = "lstm"
     """`lstm` or `gru`: what carries the state from one piece to the next."""
-    width: int = 512
-    """Length of the vector that stands for one piece, and of a state."""
-    encoder_layers: int = 2
-    """Recurrent layers that read the source."""
-    decoder_layers: int = 2
-    """Recurrent layers that write the target."""
-    dropout: float = 0.2
-    """Share of the embeddings and of each layer's output that is dropped in training."""
-    max_positions: int = 1_024
-    """Longest sequence; recurrence itself knows no limit."""
-    tied: bool = True
-    """Share one matrix between source embedding, target embedding and output (needs a joint tokenizer)."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +121,6 @@ class RecurrentAttention(Recurrent):
     """`[model]` with `architecture = "rnn-attention"`: for each piece the decoder looks at the whole source again."""
 
     architecture: str = "rnn-attention"
-    """Which model; each architecture has settings of its own."""
     score: str = "additive"
     """How well a state and a source position match: `additive` (a small network) or `dot` (a scaled product)."""
     input_feeding: bool = True
@@ -134,27 +128,15 @@ class RecurrentAttention(Recurrent):
 
 
 @dataclass(frozen=True)
-class Convolutional:
+class Convolutional(Model):
     """`[model]` with `architecture = "conv"`: the convolutional encoder-decoder of Gehring et al. 2017."""
 
     architecture: str = "conv"
-    """Which model; each architecture has settings of its own."""
-    size: str = "base"
-    """`tiny`, `small` or `base`: a name for width, layers and dropout together."""
-    width: int = 512
-    """Length of the vector that stands for one piece."""
+    encoder_layers: int = 8
+    decoder_layers: int = 8
+    dropout: float = 0.2
     kernel: int = 3
     """Positions that one convolution sees; odd."""
-    encoder_layers: int = 8
-    """Convolutions that read the source."""
-    decoder_layers: int = 8
-    """Convolutions that write the target, each with an attention."""
-    dropout: float = 0.2
-    """Share of the embeddings and of each layer's input that is dropped in training."""
-    max_positions: int = 1_024
-    """Longest sequence the position table holds."""
-    tied: bool = True
-    """Share one matrix between source embedding, target embedding and output (needs a joint tokenizer)."""
 
 
 SIZES: dict[str, dict[str, dict[str, Any]]] = {
@@ -255,9 +237,6 @@ class Decoding:
     """Never write the same run of this many pieces twice; 0: allowed."""
     batch_tokens: int = 4_096
     """Source tokens decoded together, counting each hypothesis."""
-
-
-Model: TypeAlias = Transformer | Recurrent | Convolutional
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 from regard.checkpoint import Trained
 from regard.decoding.engine import Engine
 from regard.errors import UsageError, did_you_mean
+from regard.export.folder import refusal
 from regard.models.int8 import in_int8
 from regard.models.shortlist import Shortlists
-from regard.models.transformer import Transformer
 from regard.models.transposed import transpose_weights
 from regard.tasks.crew import Crew
 from regard.tasks.decode import Native
@@ -30,8 +30,8 @@ def choose_engine(
         )
     if shortlist and engine == "ctranslate2":
         raise UsageError("--shortlist is of the native engine; leave it out, or --engine ctranslate2")
-    usual = isinstance(trained.model, Transformer) and not getattr(trained.recipe.model, "key_width", 0)
-    able = find_spec("ctranslate2") is not None and usual and not shortlist and trained.model.device.type == "cpu"
+    able = find_spec("ctranslate2") is not None and not (shortlist or refusal(trained))
+    able &= trained.model.device.type == "cpu"
     if engine == "ctranslate2" or (engine == "auto" and able):
         from regard.export.ctranslate2_engine import open_engine
 

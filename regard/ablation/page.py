@@ -9,7 +9,7 @@ from statistics import fmean
 
 from regard.ablation.table import Line, Table, cells
 from regard.files import replacing
-from regard.view.page import asset, fill
+from regard.view.report import both, render_report
 
 PAGE = "ablation.html"
 WIDTH, HEIGHT, MARGIN = 170, 22, 8
@@ -52,21 +52,14 @@ def render_ablation(table: Table, command: str = "") -> str:
         (("seeds", "시드"), str(seeds)),
         (("signature", "시그니처"), table.signature),
     )
-    heads = "".join(f"<th scope='col'>{_both(names)}</th>" for names in COLUMNS)
+    heads = "".join(f"<th scope='col'>{both(names)}</th>" for names in COLUMNS)
     rows = "".join(_rows(table))
-    made = f"<br><code>{html.escape(command)}</code>" if command else ""
-    return fill("report.html", {
-        "<!--TITLE-->": html.escape(table.recipe),
-        "/*STYLE*/": asset("page.css") + asset("heads.css") + asset("ablation.css"),
-        "<!--MODEL-->": html.escape(table.recipe),
-        "<!--HEADING-->": _both(("What each choice is worth", "선택 하나하나의 값어치")),
-        "<!--FACTS-->": "".join(f"<div><dt>{_both(name)}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts),
-        "<!--KINDS-->": (
-            f"<div class='scroller' tabindex='0'><table class='ablation'><thead><tr><td></td><td>{_scale(table)}</td>{heads}"
-            f"</tr></thead><tbody>{rows}</tbody></table></div>"
-        ),
-        "<!--NOTE-->": _both(NOTE if seeds > 1 else ONE_SEED) + made,
-    })  # fmt: skip
+    table_markup = (
+        f"<div class='scroller' tabindex='0'><table class='ablation'><thead><tr><td></td><td>{_scale(table)}</td>{heads}"
+        f"</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+    heading, note = ("What each choice is worth", "선택 하나하나의 값어치"), both(NOTE if seeds > 1 else ONE_SEED)
+    return render_report(table.recipe, heading, facts, table_markup, note, command, ["heads.css", "ablation.css"])
 
 
 def _rows(table: Table) -> Iterator[str]:
@@ -115,11 +108,3 @@ def _dots(table: Table, line: Line) -> str:
         told = f"seed {seed}: {value:.2f}"
         content += f"<circle cx='{_place(table, value):.1f}' cy='{HEIGHT / 2}' r='4'><title>{told}</title></circle>"
     return _picture(content, f"{line.change}: " + ", ".join(f"{value:.2f}" for value in line.bleus))
-
-
-def _both(texts: tuple[str, str]) -> str:
-    if texts[0] == texts[1]:
-        return html.escape(texts[0])
-    return "".join(
-        f"<span lang='{code}'>{html.escape(text)}</span>" for code, text in zip(("en", "ko"), texts, strict=True)
-    )

@@ -28,6 +28,7 @@ from regard.config import Recipe
 from regard.data.prepare import prepare
 from regard.errors import CheckpointError, RegardError
 from regard.files import replacing
+from regard.models.build import count_parameters
 from regard.run import CONFIG, MAY_CHANGE, check_same_run, train
 from regard.tasks.table import TASKS
 from regard.tasks.testing import TestSet
@@ -128,12 +129,13 @@ def carry_out(trial: Trial, test_set: TestSet, basis: Mapping[str, Any]) -> None
 def measure(trial: Trial, test_set: TestSet, seconds: float) -> Measured:
     """Look at the model that a finished run left."""
     recipe = trial.recipe
-    model = load_model(trial.folder).model
+    trained = load_model(trial.folder)
     task = TASKS[recipe.task].training(recipe, prepare(recipe, show=False), 1, torch.device("cpu"))
     with torch.inference_mode():
-        loss = task.validate(model)["loss"]
+        loss = task.validate(trained.model)["loss"]
     texts = [translation.text for translation in regard.load(trial.folder).stream(test_set.sources)]
-    return Measured(sum(parameter.numel() for parameter in model.parameters()), loss, seconds, texts)
+    sizes = trained.tokenizer.size("source"), trained.tokenizer.size("target")
+    return Measured(count_parameters(recipe.model, *sizes), loss, seconds, texts)
 
 
 def _leave_with_parent() -> None:

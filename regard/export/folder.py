@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from regard import __version__, config, files, recipes
 from regard.checkpoint import BUNDLED_FOLDER, MODEL, Trained, without_paths
@@ -30,16 +30,21 @@ def need(*packages: str) -> None:
             raise UsageError(f"this needs {name}: pip install 'regard[export]'")
 
 
+def refusal(trained: Trained) -> str:
+    """Why no other engine can take a model, or nothing."""
+    settings = trained.recipe.model
+    if not isinstance(settings, config.Transformer):
+        return f"takes Transformers; this is a model of the architecture {settings.architecture!r}"
+    if settings.key_width:
+        return f"takes heads of width / heads numbers; this model has model.key_width = {settings.key_width}"
+    return ""
+
+
 def transformer_of(trained: Trained, engine: str) -> tuple[Transformer, config.Transformer]:
     """The model and its shape, if an engine can take them."""
-    model, settings = trained.model, trained.recipe.model
-    if not isinstance(model, Transformer) or not isinstance(settings, config.Transformer):
-        raise UsageError(f"{engine} takes Transformers; this is a model of the architecture {settings.architecture!r}")
-    if settings.key_width:
-        raise UsageError(
-            f"{engine} takes heads of width / heads numbers; this model has model.key_width = {settings.key_width}"
-        )
-    return model, settings
+    if why := refusal(trained):
+        raise UsageError(f"{engine} {why}")
+    return cast("Transformer", trained.model), cast("config.Transformer", trained.recipe.model)
 
 
 def default_folder(file: Path, engine: str) -> Path:

@@ -82,15 +82,16 @@ class Recurrent(EncoderDecoder):
 
     both_ways = False  # the last state of a reader from left to right is a summary of all it read
 
-    def __init__(self, settings: config.Recurrent, source_size: int, target_size: int) -> None:
+    def __init__(self, settings: config.Recurrent, source_size: int, target_size: int, fed: int = 0) -> None:
+        """The decoder is `fed` so many numbers with each piece besides its embedding."""
         super().__init__()
         self.max_positions = settings.max_positions
-        width, layers, feeding = settings.width, settings.decoder_layers, getattr(settings, "input_feeding", False)
+        width, layers = settings.width, settings.decoder_layers
         source, target = embeddings(settings, source_size, target_size)
         self.source_embedding = Embedding(source, settings.dropout)
         self.target_embedding = Embedding(target, settings.dropout)
         self.encoder = Stack(settings, width, settings.encoder_layers, self.both_ways)
-        self.decoder = Stack(settings, 2 * width if feeding else width, layers)
+        self.decoder = Stack(settings, width + fed, layers)
         self.bridge = nn.Linear(self.encoder.parts * width, layers * self.decoder.parts * width)
         self.drop = Dropout(settings.dropout)
         self.output = output_layer(settings, target)
@@ -130,7 +131,7 @@ class RecurrentAttention(Recurrent):
     both_ways = True
 
     def __init__(self, settings: config.RecurrentAttention, source_size: int, target_size: int) -> None:
-        super().__init__(settings, source_size, target_size)
+        super().__init__(settings, source_size, target_size, settings.width if settings.input_feeding else 0)
         self.attention = SCORES[settings.score](settings.width)
         self.join = nn.Linear(2 * settings.width, settings.width)
         self.feeding = settings.input_feeding

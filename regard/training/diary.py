@@ -45,7 +45,8 @@ class Diary:
             console=console,
             disable=not (active and console.is_terminal),
         )
-        self.line = self.bar.add_task("training", total=settings.updates, completed=progress.update, facts="")
+        total = None if settings.minutes else settings.updates  # nobody knows how many updates fit into the time
+        self.line = self.bar.add_task("training", total=total, completed=progress.update, facts="")
         if active:
             self._forget_after(progress.update)
             if settings.tensorboard:

@@ -5,7 +5,6 @@ Heads and layers count from 0 in the arrays, and from 1 wherever people read the
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -20,7 +19,7 @@ from rich.text import Text
 
 from regard.errors import UsageError
 from regard.files import replacing
-from regard.view.page import asset, fill
+from regard.view.report import both, render_report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,31 +144,17 @@ def render_heads(found: HeadImportance, command: str = "") -> str:
         (("BLEU with all heads, decoded greedily", "모든 헤드를 켠 BLEU(탐욕 디코딩)"), f"{found.bleu:.2f}"),
         (("signature", "시그니처"), found.signature),
     )
-    shown_facts = "".join(f"<div><dt>{_both(name)}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts)
-    made = f"<br><code>{html.escape(command)}</code>" if command else ""
     note = (NOTE[0].format(marked="bold print"), NOTE[1].format(marked="굵은 글씨"))
-    return fill("report.html", {
-        "<!--TITLE-->": html.escape(found.model),
-        "/*STYLE*/": asset("page.css") + asset("heads.css"),
-        "<!--MODEL-->": html.escape(found.model),
-        "<!--HEADING-->": _both(("What each head is worth", "헤드 하나하나의 값어치")),
-        "<!--FACTS-->": shown_facts,
-        "<!--KINDS-->": "".join(_sections(found)),
-        "<!--NOTE-->": _both(note) + made,
-    })  # fmt: skip
-
-
-def _both(texts: tuple[str, str]) -> str:
-    return "".join(
-        f"<span lang='{code}'>{html.escape(text)}</span>" for code, text in zip(("en", "ko"), texts, strict=True)
-    )
+    heading = ("What each head is worth", "헤드 하나하나의 값어치")
+    sections = f"<div class='kinds'>{''.join(_sections(found))}</div>"
+    return render_report(found.model, heading, facts, sections, both(note), command, ["heads.css"])
 
 
 def _sections(found: HeadImportance) -> Iterator[str]:
     beyond, worst = found.beyond_chance, found.worst
     for kind, differences in found.differences.items():
         heads = "".join(
-            f"<th scope='col'>{_both((f'head {head + 1}', f'헤드 {head + 1}'))}</th>"
+            f"<th scope='col'>{both((f'head {head + 1}', f'헤드 {head + 1}'))}</th>"
             for head in range(differences.shape[1])
         )
         rows = []
@@ -179,10 +164,10 @@ def _sections(found: HeadImportance) -> Iterator[str]:
                 loss = max(0.0, -float(value)) / worst
                 classes = " ".join(name for name, holds in (("deep", loss > 0.5), ("marked", marked)) if holds)
                 cells.append(f"<td class='{classes}' style='--loss: {loss:.3f}'>{shown(value)}</td>")
-            name = _both((f"layer {layer + 1}", f"{layer + 1}층"))
+            name = both((f"layer {layer + 1}", f"{layer + 1}층"))
             rows.append(f"<tr><th scope='row'>{name}</th>{''.join(cells)}</tr>")
         yield (
-            f"<section><h2>{_both(TITLES[kind])}</h2><div class='scroller' tabindex='0'><table class='heads'>"
+            f"<section><h2>{both(TITLES[kind])}</h2><div class='scroller' tabindex='0'><table class='heads'>"
             f"<thead><tr><td></td>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div></section>"
         )
 

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 from regard.errors import UsageError
 from regard.files import replacing
-from regard.view.page import asset, fill
+from regard.view.report import Both, both, render_report
 
-Text = tuple[str, str]  # English, Korean
-KINDS: dict[str, Text] = {
+KINDS: dict[str, Both] = {
     "self-attention": ("self-attention", "셀프 어텐션"),
     "self-attention alone": ("self-attention alone", "셀프 어텐션 연산만"),
     "recurrent": ("recurrent (LSTM)", "순환 (LSTM)"),
@@ -25,18 +24,18 @@ KINDS: dict[str, Text] = {
     "restricted": ("restricted self-attention", "제한된 셀프 어텐션"),
     "restricted alone": ("restricted alone", "제한된 셀프 어텐션 연산만"),
 }
-MEASURES: dict[str, tuple[Text, Text, float]] = {  # title, unit, how many units in one
+MEASURES: dict[str, tuple[Both, Both, float]] = {  # title, unit, how many units in one
     "forward": (("forward", "순전파"), ("milliseconds", "밀리초"), 1e3),
     "both": (("forward + backward", "순전파 + 역전파"), ("milliseconds", "밀리초"), 1e3),
     "memory": (("memory kept for backward", "역전파를 위해 보관하는 메모리"), ("megabytes", "메가바이트"), 1e-6),
 }
-AXES: dict[str, Text] = {"length": ("n, positions", "n, 위치 수"), "width": ("d, width", "d, 너비")}
+AXES: dict[str, Both] = {"length": ("n, positions", "n, 위치 수"), "width": ("d, width", "d, 너비")}
 LETTERS = {"length": ("n", "d"), "width": ("d", "n")}
-HEADING: Text = (
+HEADING: Both = (
     "What self-attention, recurrence and convolution cost on this machine",
     "이 컴퓨터에서 잰 셀프 어텐션, 순환, 합성곱 층의 비용",
 )
-ABOUT_GROWTH: Text = (
+ABOUT_GROWTH: Both = (
     "An exponent of 2 means: twice the size, four times the cost. “Paper” is Table 1 of the paper, which counts the "
     "attention operation alone (the rows “alone”). A whole layer also projects queries, keys, values and its output: 4·n·d² "
     "more multiplications, which hide n²·d as long as n is below 2d. “Multiplications” is the exponent of all that this "
@@ -45,17 +44,17 @@ ABOUT_GROWTH: Text = (
     "질의, 키, 값, 출력을 투영하느라 곱셈이 4·n·d²만큼 더 들고, n이 2d보다 작으면 이것이 n²·d를 가립니다. ‘곱셈’은 같은 점들에서 이 "
     "층이 실제로 하는 모든 곱셈의 지수입니다. 고정 비용이 작아지면 측정값이 여기에 가까워집니다.",
 )
-ABOUT_PLOTS: Text = (
+ABOUT_PLOTS: Both = (
     "Both axes are logarithmic. The thin lines have the slope that the paper's formula gives for time.",
     "두 축 모두 로그 눈금입니다. 가는 선은 논문의 식이 주는 시간의 기울기입니다.",
 )
-ABOUT_LEADS: Text = (
+ABOUT_LEADS: Both = (
     "How many times as fast self-attention is as the recurrent layer. Blue: it is faster. Red: it has lost. Bold: n < d, "
     "where the paper expects it to win.",
     "셀프 어텐션이 순환 층보다 몇 배 빠른지 나타냅니다. 파란색은 더 빠른 곳, 빨간색은 진 곳, 굵은 글씨는 논문이 이긴다고 보는 n < d인 "
     "곳입니다.",
 )
-ABOUT_ROUTES: Text = (
+ABOUT_ROUTES: Both = (
     "Counted, not timed. Sequential: the longest chain of operations in one layer that wait for each other. Layers: how many "
     "until the last output has a gradient at every input. A recurrent layer needs one, but inside it the way leads through "
     "every position: the path in operations is chain × layers.",
@@ -86,7 +85,7 @@ def write_layers(path: Path, report: Mapping[str, Any], command: str = "") -> No
 def render_layers(report: Mapping[str, Any], command: str = "") -> str:
     """`report` is what regard.bench.growth.report gave."""
     asked, machine = report["settings"], report["machine"]
-    facts: list[tuple[Text, str]] = [
+    facts: list[tuple[Both, str]] = [
         (("processor", "프로세서"), str(machine["processor"])),
         (("threads", "스레드"), f"{machine['threads']} / {machine['cores']}"),
         (("torch", "torch"), str(machine["torch"])),
@@ -97,36 +96,22 @@ def render_layers(report: Mapping[str, Any], command: str = "") -> str:
         (("medians of", "중앙값의 표본 수"), str(asked["repeats"])),
     ]
     sections = [*_leads(report), *_plots(report), *_growths(report), *_routes(report)]
-    stopped = "" if report["complete"] else _both(("Interrupted before the end. ", "끝나기 전에 중단되었습니다. "))
-    return fill("layers.html", {
-        "/*STYLE*/": asset("page.css") + asset("layers.css"),
-        "<!--HEADING-->": _both(HEADING),
-        "<!--FACTS-->": "".join(f"<div><dt>{_both(name)}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts),
-        "<!--SECTIONS-->": "".join(sections),
-        "<!--NOTE-->": stopped + (f"<code>{html.escape(command)}</code>" if command else ""),
-    })  # fmt: skip
+    stopped = "" if report["complete"] else both(("Interrupted before the end. ", "끝나기 전에 중단되었습니다. "))
+    return render_report("regard bench layers", HEADING, facts, "".join(sections), stopped, command, ["layers.css"])
 
 
-def _both(texts: Text) -> str:
-    if texts[0] == texts[1]:
-        return html.escape(texts[0])
-    return "".join(
-        f"<span lang='{code}'>{html.escape(text)}</span>" for code, text in zip(("en", "ko"), texts, strict=True)
-    )
+def _section(title: Both, about: Both, *parts: str) -> str:
+    return f"<section><h2>{both(title)}</h2><p class='muted'>{both(about)}</p>{''.join(parts)}</section>"
 
 
-def _section(title: Text, about: Text, *parts: str) -> str:
-    return f"<section><h2>{_both(title)}</h2><p class='muted'>{_both(about)}</p>{''.join(parts)}</section>"
-
-
-def _table(caption: Text, heads: Sequence[Text], rows: Sequence[Sequence[str]]) -> str:
+def _table(caption: Both, heads: Sequence[Both], rows: Sequence[Sequence[str]]) -> str:
     """The first cell of a row is its name, the rest are numbers; cells are markup."""
-    head = "".join(f"<th scope='col'>{_both(each)}</th>" for each in heads)
+    head = "".join(f"<th scope='col'>{both(each)}</th>" for each in heads)
     body = "".join(
         f"<tr><th scope='row'>{first}</th>{''.join(f'<td>{each}</td>' for each in rest)}</tr>" for first, *rest in rows
     )
     return (
-        f"<div class='scroller' tabindex='0'><table><caption>{_both(caption)}</caption>"
+        f"<div class='scroller' tabindex='0'><table><caption>{both(caption)}</caption>"
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
@@ -151,7 +136,7 @@ def _growths(report: Mapping[str, Any]) -> Iterator[str]:
             f"{other} = {grown[0]['fixed']}에서 {letter}의 지수, 맞춘 점: {points}",
         )
         rows = [
-            [_both(KINDS[each["kind"]]), html.escape(report["kinds"][each["kind"]]["cost"]), str(each["theory"])]
+            [both(KINDS[each["kind"]]), html.escape(report["kinds"][each["kind"]]["cost"]), str(each["theory"])]
             + [_number(each[name]) for name in ("counted", *MEASURES)]
             for each in grown
         ]
@@ -171,7 +156,7 @@ def _routes(report: Mapping[str, Any]) -> Iterator[str]:
     for kind, (sequential, path) in report["paper"].items():
         counted = [each for each in report["routes"] if each["kind"] == kind]
         chain, layers, whole = (" · ".join(str(each[name]) for each in counted) for name in ("chain", "layers", "path"))
-        rows.append([_both(KINDS[kind]), sequential, chain, path, layers, whole])
+        rows.append([both(KINDS[kind]), sequential, chain, path, layers, whole])
     places = ", ".join(map(str, lengths))
     table = _table((f"At n = {places}", f"n = {places}에서"), heads, rows)
     yield _section(("Sequential operations and path length", "순차 연산과 경로 길이"), ABOUT_ROUTES, table)
@@ -204,9 +189,9 @@ def _grid(report: Mapping[str, Any], kind: str, measure: str) -> str:
     english, korean = (f"{one}: {other}" for one, other in zip(KINDS[kind], MEASURES[measure][0], strict=True))
     head = "".join(f"<th scope='col'>d = {width}</th>" for width in widths)
     last = "".join(f"<td>{_until(report, kind, measure, width)}</td>" for width in widths)
-    name = _both(("faster up to n =", "여기까지 빠름: n ="))
+    name = both(("faster up to n =", "여기까지 빠름: n ="))
     return (
-        f"<div class='scroller' tabindex='0'><table class='leads'><caption>{_both((english, korean))}</caption>"
+        f"<div class='scroller' tabindex='0'><table class='leads'><caption>{both((english, korean))}</caption>"
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
         f"<tfoot><tr><th scope='row'>{name}</th>{last}</tr></tfoot></table></div>"
     )
@@ -243,7 +228,7 @@ class Scale(NamedTuple):
 
 def _plots(report: Mapping[str, Any]) -> Iterator[str]:
     keys = "".join(
-        f"<li class='key {kind}'><svg viewBox='0 0 28 10' aria-hidden='true'><path class='line' d='M0 5H28'/></svg>{_both(KINDS[kind])}</li>"
+        f"<li class='key {kind}'><svg viewBox='0 0 28 10' aria-hidden='true'><path class='line' d='M0 5H28'/></svg>{both(KINDS[kind])}</li>"
         for kind in report["kinds"]
     )
     figures = "".join(_plot(report, axis, measure) for axis in AXES for measure in MEASURES)
@@ -283,7 +268,7 @@ def _plot(report: Mapping[str, Any], axis: str, measure: str) -> str:
         drawn += f"<g class='{each['kind']}'>{guide}{_line(each['kind'], points, across, up)}</g>"
     names = tuple(f"{what}, {other} = {fixed}" for what in title)
     return (
-        f"<figure><figcaption>{_both((names[0], names[1]))}</figcaption><svg viewBox='0 0 {WIDTH} {HEIGHT}' role='img' "
+        f"<figure><figcaption>{both((names[0], names[1]))}</figcaption><svg viewBox='0 0 {WIDTH} {HEIGHT}' role='img' "
         f"aria-label='{html.escape(names[0])}'>{_frame(across, up, sizes, AXES[axis], unit)}{drawn}</svg></figure>"
     )
 
@@ -306,7 +291,7 @@ def _line(kind: str, points: Sequence[tuple[int, float]], across: Scale, up: Sca
     return f"<path class='line' d='M{path}'/>{dots}"
 
 
-def _frame(across: Scale, up: Scale, sizes: Sequence[int], axis: Text, unit: Text) -> str:
+def _frame(across: Scale, up: Scale, sizes: Sequence[int], axis: Both, unit: Both) -> str:
     parts = []
     for size in sizes:
         x = f"{across(size):.1f}"
