@@ -8,9 +8,9 @@ temporary file, to the disk, then renamed.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from torch import Tensor
 from regard import __version__, config, files, recipes
 from regard.data.tokenizer import Tokenizer
 from regard.errors import CheckpointError, ConfigError, DataError, did_you_mean
-from regard.models.build import Model, build
+from regard.models.build import build
 from regard.models.shortlist import Lexicon
 
 FORMAT = 1
@@ -37,12 +37,16 @@ BUNDLED_FOLDER = Path(str(resources.files("regard") / "bundled"))
 class Trained:
     """What a model file holds, ready to use."""
 
-    model: Model
+    model: Any
+    """Of the class that the recipe's settings stand for in models/build.py."""
     tokenizer: Tokenizer
-    recipe: config.Recipe
+    recipe: Any
+    """Of the class that its task has in config.TASKS."""
     provenance: dict[str, Any]
     lexicon: Lexicon | None = None
     """For shortlists; models from before there were any have none."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What a task must remember besides: the labels of a classifier, the temperature that calibrates it."""
 
 
 def save_model(
@@ -53,6 +57,7 @@ def save_model(
     provenance: Mapping[str, Any],
     *,
     lexicon: Lexicon | None = None,
+    facts: Mapping[str, Any] = {},
     half: bool = False,
 ) -> None:
     """Write a model file. `half` stores 16-bit weights: half the size, computed in 32 bits again when loaded."""
@@ -64,6 +69,8 @@ def save_model(
         "tokenizer": json.dumps(tokenizer.to_dict()),
         "provenance": json.dumps(provenance, ensure_ascii=False),
     }
+    if facts:
+        metadata["facts"] = json.dumps(facts, ensure_ascii=False)
     tensors = {name: tensor.half() if half else tensor for name, tensor in weights.items()}
     if lexicon is not None:
         tensors |= {f"{LEXICON}.{name}": tensor for name, tensor in lexicon._asdict().items()}
@@ -79,6 +86,7 @@ def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
         if version > FORMAT:
             raise CheckpointError(f"{path} has format {version}; this regard reads up to {FORMAT}. Upgrade regard.")
         settings, pieces, provenance = (json.loads(metadata[key]) for key in ("recipe", "tokenizer", "provenance"))
+        facts = json.loads(metadata.get("facts", "{}"))
     except (KeyError, ValueError):
         raise CheckpointError(
             f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"
@@ -90,11 +98,20 @@ def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
         raise CheckpointError(
             f"{path} cannot be used: {error}\nIt was written by regard {writer}; this is {__version__}."
         ) from None
-    model = build(recipe.model, tokenizer.size("source"), tokenizer.size("target"))
+    model = build(recipe.model, *sizes_of(recipe, tokenizer, facts.get("labels", ())))
     stored = [name for name in weights if name.startswith(f"{LEXICON}.")]
     lexicon = Lexicon(**{name.partition(".")[2]: weights.pop(name) for name in stored}) if stored else None
     load_weights(model, weights, path)
-    return Trained(model.to(device).eval(), tokenizer, recipe, provenance, lexicon)
+    return Trained(model.to(device).eval(), tokenizer, recipe, provenance, lexicon, facts)
+
+
+def sizes_of(recipe: config.Recipe, tokenizer: Tokenizer, labels: Sequence[str] = ()) -> tuple[int, ...]:
+    """How many ids a model can be given, and can answer with."""
+    if isinstance(recipe, config.TranslationRecipe):
+        return tokenizer.size("source"), tokenizer.size("target")
+    if isinstance(recipe, config.ClassificationRecipe):
+        return tokenizer.size("source"), len(labels)
+    return (tokenizer.size("source"),)
 
 
 def store_scores(path: Path, scores: Mapping[str, Any]) -> None:

@@ -8,39 +8,85 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True)
-class ParallelText:
-    """`[data]` of a translation recipe: which files, which columns, which pairs are left out."""
+class Data:
+    """`[data]`: what every task is told of its files."""
+
+    train: tuple[str, ...] = ()
+    """Training text: TSV, or what else the task reads. Plain, .gz or .xz."""
+    valid: tuple[str, ...] = ()
+    """Validation text, in the same form; never trained on."""
+    test: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Test sets by name, each in the same form."""
+    folder: str = ""
+    """Where relative paths start, itself relative to the recipe's folder; `--data` or REGARD_DATA wins over it."""
+    download: Mapping[str, str] = field(default_factory=dict)
+    """For a file that is not there: `path = "URL sha256"`, fetched once and checked."""
+    max_pieces: int = 200
+    """Longest text in pieces."""
+    prepared: str = "prepared"
+    """Folder that keeps tokenizers and ids ready for training."""
+
+
+@dataclass(frozen=True)
+class ParallelText(Data):
+    """`[data]` of a translation recipe: which files, which columns, which pairs are left out.
+
+    A text is one TSV file, or two line-aligned files (source, target).
+    """
 
     source_language: str = "source"
     """Language translated from; a label for people, and for Moses tokens in `evaluate --paper`."""
     target_language: str = "target"
     """Language translated into."""
-    train: tuple[str, ...] = ()
-    """Training text: one TSV file, or two line-aligned files (source, target). Plain, .gz or .xz."""
-    valid: tuple[str, ...] = ()
-    """Validation text, in the same form; never trained on."""
-    test: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Test sets by name, each in the same form."""
     source_column: int = 1
     """Column of a TSV that holds the source, counted from 1."""
     target_column: int = 2
     """Column of a TSV that holds the target."""
     split_column: int = 0
     """Column of a TSV that names the split (train, valid or the test set's name); 0: every row belongs."""
-    folder: str = ""
-    """Where relative paths start, itself relative to the recipe's folder; `--data` or REGARD_DATA wins over it."""
-    download: Mapping[str, str] = field(default_factory=dict)
-    """For a file that is not there: `path = "URL sha256"`, fetched once and checked."""
     max_pieces: int = 200
     """Pairs with a side of more pieces than this are skipped."""
     max_ratio: float = 4.0
     """Pairs whose longer side has over 10 pieces and more than this many times the other's are skipped."""
-    prepared: str = "prepared"
-    """Folder that keeps tokenizers and ids ready for training."""
+
+
+@dataclass(frozen=True)
+class LabelledText(Data):
+    """`[data]` of a classification recipe: texts and what they are to be called.
+
+    A text is one file: TSV, CSV (the name ends in .csv) or JSONL (.jsonl).
+    """
+
+    text: str = "1"
+    """Column of the text: its number, counted from 1, or its name in the file's first row or in JSON."""
+    label: str = "2"
+    """Column of the label."""
+    split: str = ""
+    """Column that names the split (train, valid or the test set's name); nothing: every row belongs."""
+    quoted: bool = False
+    """A cell of a TSV may stand in double quotes, as pandas writes it; a CSV's always may."""
+    replace: Mapping[str, str] = field(default_factory=dict)
+    """Strings that each text has replaced, here and when the model works: `"<br />" = " "`."""
+    hold_out: float = 0.1
+    """Share of the training text that validates, spread evenly over it, when no `valid` is named."""
+    max_pieces: int = 256
+    """Longest text that is read at once, in pieces."""
+    long: str = "ends"
+    """Of a longer text: `first`, its beginning; `ends`, half from each end; `windows`, all of it in overlapping windows that
+    vote."""
+
+
+@dataclass(frozen=True)
+class PlainText(Data):
+    """`[data]` of a language model: text as it is, one file or several that follow each other."""
+
+    documents: str = "stream"
+    """`stream`: lines follow each other, each with its end; `lines`: each line is a document, and knows of no other."""
+    max_pieces: int = 256
+    """Pieces that are read together: the longest way back that the model learns to look."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +94,11 @@ class Tokenizer:
     """`[tokenizer]`: sub-word pieces learned from the training text by SentencePiece."""
 
     kind: str = "bpe"
-    """`bpe` (merges the most frequent pair) or `unigram` (keeps the most probable pieces)."""
+    """`bpe` (merges the most frequent pair), `unigram` (keeps the most probable pieces), or `words`: whatever stands between
+    spaces, and what is not in the vocabulary is unknown."""
     pieces: int = 8_000
-    """Size of the vocabulary; of each vocabulary when `joint` is false."""
+    """Size of the vocabulary, 260 special ones and bytes included (4 of `words`; there 0 means every word of the text); of each
+    vocabulary when `joint` is false."""
     joint: bool = True
     """One vocabulary for both languages, so that embeddings can be tied three ways."""
     normalization: str = "nmt_nfkc"
@@ -68,26 +116,20 @@ class Model:
     architecture: str = ""
     """Which model; each architecture has settings of its own."""
     size: str = "base"
-    """`tiny`, `small` or `base`, of the Transformer also `big`: a name for width, layers, dropout and the like together."""
+    """`tiny`, `small` or `base`, of a translating Transformer also `big`: a name for width, layers, dropout and the like
+    together."""
     width: int = 512
     """Length of the vector that stands for one piece (the paper's d_model), and of a recurrent state."""
-    encoder_layers: int = 6
-    """Layers that read the source."""
-    decoder_layers: int = 6
-    """Layers that write the target."""
     dropout: float = 0.1
     """Share of the embeddings and of what layers pass on that is dropped in training."""
     max_positions: int = 1_024
     """Longest sequence: as far as a table of positions goes, where there is one."""
-    tied: bool = True
-    """Share one matrix between source embedding, target embedding and output (needs a joint tokenizer)."""
 
 
 @dataclass(frozen=True)
-class Transformer(Model):
-    """`[model]` with `architecture = "transformer"`: the encoder-decoder of Vaswani et al. 2017."""
+class Attending(Model):
+    """What every stack of attention layers can be told."""
 
-    architecture: str = "transformer"
     feed_forward: int = 2_048
     """Width of the hidden layer between two attentions (d_ff)."""
     heads: int = 8
@@ -105,7 +147,26 @@ class Transformer(Model):
 
 
 @dataclass(frozen=True)
-class Recurrent(Model):
+class Translating(Model):
+    """What every encoder-decoder can be told."""
+
+    encoder_layers: int = 6
+    """Layers that read the source."""
+    decoder_layers: int = 6
+    """Layers that write the target."""
+    tied: bool = True
+    """Share one matrix between source embedding, target embedding and output (needs a joint tokenizer)."""
+
+
+@dataclass(frozen=True)
+class Transformer(Attending, Translating):
+    """`[model]` with `architecture = "transformer"`: the encoder-decoder of Vaswani et al. 2017."""
+
+    architecture: str = "transformer"
+
+
+@dataclass(frozen=True)
+class Recurrent(Translating):
     """`[model]` with `architecture = "rnn"`: all that the decoder knows of the source is the encoder's last state."""
 
     architecture: str = "rnn"
@@ -124,11 +185,11 @@ class RecurrentAttention(Recurrent):
     score: str = "additive"
     """How well a state and a source position match: `additive` (a small network) or `dot` (a scaled product)."""
     input_feeding: bool = True
-    """Show the decoder what it attended to for the piece before; slower to train, since pieces wait for each other."""
+    """The decoder reads with each piece what it attended to last."""
 
 
 @dataclass(frozen=True)
-class Convolutional(Model):
+class Convolutional(Translating):
     """`[model]` with `architecture = "conv"`: the convolutional encoder-decoder of Gehring et al. 2017."""
 
     architecture: str = "conv"
@@ -139,22 +200,48 @@ class Convolutional(Model):
     """Positions that one convolution sees; odd."""
 
 
-SIZES: dict[str, dict[str, dict[str, Any]]] = {
-    "transformer": {
-        "tiny": dict(width=128, feed_forward=256, heads=4, encoder_layers=4, decoder_layers=4, dropout=0.3),
-        "small": dict(width=256, feed_forward=1_024, heads=4, encoder_layers=3, decoder_layers=3, dropout=0.1),
-        "base": dict(width=512, feed_forward=2_048, heads=8, encoder_layers=6, decoder_layers=6, dropout=0.1),
-        "big": dict(width=1_024, feed_forward=4_096, heads=16, encoder_layers=6, decoder_layers=6, dropout=0.3),
-    },
-    **{
-        architecture: {
-            "tiny": dict(width=128, encoder_layers=layers, decoder_layers=layers, dropout=0.3),
-            "small": dict(width=256, encoder_layers=layers, decoder_layers=layers, dropout=0.2),
-            "base": dict(width=512, encoder_layers=2 * layers, decoder_layers=2 * layers, dropout=0.2),
-        }
-        for architecture, layers in (("rnn", 1), ("rnn-attention", 1), ("conv", 4))
-    },
-}
+@dataclass(frozen=True)
+class TextEncoder(Attending):
+    """`[model]` of a classifier: the encoder alone, pooled into one vector."""
+
+    architecture: str = "transformer"
+    layers: int = 6
+    """Layers that read the text."""
+    pooling: str = "max"
+    """One vector for the text: `max` or `mean` over its positions, or the `first` position, which stands for the whole."""
+    ngrams: int = 1
+    """Longest run of pieces that votes for labels besides what attention finds; 1: none does."""
+    buckets: int = 1_000_000
+    """Places for the votes of runs, found by their hash."""
+
+
+@dataclass(frozen=True)
+class TextDecoder(Attending):
+    """`[model]` of a language model: the decoder alone, with nothing to look at but what is written."""
+
+    architecture: str = "transformer"
+    layers: int = 6
+    """Layers that read what is written."""
+    tied: bool = True
+    """Share one matrix between embedding and output."""
+    cutoffs: tuple[int, ...] = ()
+    """Ids at which the vocabulary is cut: rarer words are looked at only when one of them is meant (adaptive softmax)."""
+
+
+@dataclass(frozen=True)
+class RecurrentDecoder(Model):
+    """`[model]` of a language model with `architecture = "rnn"`: what was written is a state."""
+
+    architecture: str = "rnn"
+    layers: int = 2
+    """Recurrent layers."""
+    dropout: float = 0.2
+    cell: str = "lstm"
+    """`lstm` or `gru`: what carries the state from one piece to the next."""
+    tied: bool = True
+    """Share one matrix between embedding and output."""
+    cutoffs: tuple[int, ...] = ()
+    """Ids at which the vocabulary is cut: rarer words are looked at only when one of them is meant (adaptive softmax)."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +249,7 @@ class Training:
     """`[training]`: the one loop that trains every model."""
 
     batch_tokens: int = 4_096
-    """Target tokens per update, summed over accumulation and all processes."""
+    """Tokens per update (of the target, where there are two texts), summed over accumulation and all processes."""
     accumulate: int = 1
     """Parts that each process computes one after another before an update; divides the memory needed."""
     updates: int = 10_000
@@ -190,9 +277,10 @@ class Training:
     checkpoint_every: int = 0
     """Updates between further checkpoints, so that a killed run loses little; 0: only with validations."""
     metric: str = "bleu"
-    """What decides which weights are best: `bleu` (higher) or `loss` (lower) on the validation text."""
+    """What decides which weights are best on the validation text: `loss` (lower), or what the task counts (higher): `bleu` of
+    translations, `accuracy` of labels."""
     validate_sentences: int = 1_000
-    """Validation sentences that are decoded (greedily) for BLEU; the loss uses all of them."""
+    """Validation sentences that are translated (greedily) for BLEU; the loss uses all of them."""
     probes: int = 0
     """Validation sentences whose attention is filmed while it forms, for the movie of `regard view`; 0: none."""
     probe_every: int = 0
@@ -240,59 +328,85 @@ class Decoding:
 
 
 @dataclass(frozen=True)
+class ClassifierTraining(Training):
+    """`[training]` of a classifier."""
+
+    metric: str = "accuracy"
+    label_smoothing: float = 0.0
+    word_dropout: float = 0.0
+    """Share of the pieces that are hidden in training."""
+    r_drop: float = 0.0
+    """Weight of the distance between what two passes with other dropouts say of a text (R-Drop); 0: one pass."""
+    masked_epochs: int = 0
+    """Passes over the training text, before labels matter, in which the encoder learns to guess hidden pieces."""
+
+
+@dataclass(frozen=True)
+class LanguageTraining(Training):
+    """`[training]` of a language model."""
+
+    metric: str = "loss"
+    label_smoothing: float = 0.0
+
+
+@dataclass(frozen=True)
 class Recipe:
     """One experiment. What a model file stores of itself."""
 
     name: str = "model"
     """Names the run folder, `runs/NAME`; the recipe's file name unless stated."""
-    task: str = "translate"
+    task: str = ""
     """What the model does."""
-    data: ParallelText = field(default_factory=ParallelText)
+    data: Data = field(default_factory=Data)
     tokenizer: Tokenizer = field(default_factory=Tokenizer)
-    model: Model = field(default_factory=Transformer)
+    model: Model = field(default_factory=Model)
     training: Training = field(default_factory=Training)
+
+
+@dataclass(frozen=True)
+class TranslationRecipe(Recipe):
+    """Text in one language → text in another."""
+
+    task: str = "translate"
+    data: ParallelText = field(default_factory=ParallelText)
+    model: Translating = field(default_factory=Transformer)
     decoding: Decoding = field(default_factory=Decoding)
 
 
-# One row per task and per architecture: the classes that read its sections.
-TASKS: dict[str, dict[str, type]] = {
-    "translate": {"data": ParallelText, "tokenizer": Tokenizer, "training": Training, "decoding": Decoding}
+@dataclass(frozen=True)
+class ClassificationRecipe(Recipe):
+    """Text → label."""
+
+    task: str = "classify"
+    data: LabelledText = field(default_factory=LabelledText)
+    model: TextEncoder = field(default_factory=TextEncoder)
+    training: ClassifierTraining = field(default_factory=ClassifierTraining)
+
+
+@dataclass(frozen=True)
+class LanguageRecipe(Recipe):
+    """Text → how it goes on."""
+
+    task: str = "language-model"
+    data: PlainText = field(default_factory=PlainText)
+    model: TextDecoder | RecurrentDecoder = field(default_factory=TextDecoder)
+    training: LanguageTraining = field(default_factory=LanguageTraining)
+
+
+# One row per task: the class of its recipes, whose fields name the classes that read each section …
+TASKS: dict[str, type[Recipe]] = {
+    "translate": TranslationRecipe,
+    "classify": ClassificationRecipe,
+    "language-model": LanguageRecipe,
 }
-ARCHITECTURES: dict[str, dict[str, type]] = {
+# … but for [model], which depends on the architecture. The first is what a recipe means that names none.
+ARCHITECTURES: dict[str, dict[str, type[Model]]] = {
     "translate": {
         "transformer": Transformer,
         "rnn": Recurrent,
         "rnn-attention": RecurrentAttention,
         "conv": Convolutional,
-    }
+    },
+    "classify": {"transformer": TextEncoder},
+    "language-model": {"transformer": TextDecoder, "rnn": RecurrentDecoder},
 }
-
-CHOICES: dict[str, tuple[str, ...]] = {
-    "tokenizer.kind": ("bpe", "unigram"),
-    "tokenizer.normalization": ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"),
-    "model.norm": ("post", "pre"),
-    "model.positions": ("sinusoidal", "learned"),
-    "model.cell": ("lstm", "gru"),
-    "model.score": ("additive", "dot"),
-    "training.schedule": ("inverse-sqrt", "cosine", "linear", "constant"),
-    "training.metric": ("bleu", "loss"),
-    "training.average_of": ("last", "best"),
-    "training.device": ("auto", "cpu", "cuda"),
-    "training.precision": ("auto", "float32"),
-    "training.sharding": ("none", "full"),
-    "decoding.length_penalty": ("paper", "mean", "none"),
-}
-
-# Numbers are at least 0, or what is said here.
-AT_LEAST: dict[str, float] = {
-    "data.source_column": 1, "data.target_column": 1, "data.max_pieces": 1, "data.max_ratio": 1,
-    "tokenizer.pieces": 260, "tokenizer.sample": 1, "tokenizer.coverage": 0.5,  # 4 special pieces and 256 bytes
-    "model.width": 2, "model.feed_forward": 1, "model.heads": 1, "model.encoder_layers": 1, "model.decoder_layers": 1,
-    "model.max_positions": 2, "model.kernel": 1, "training.batch_tokens": 1, "training.accumulate": 1, "training.updates": 1,
-    "training.validate_every": 1, "training.validate_sentences": 1, "training.average": 1,
-    "decoding.beam": 1, "decoding.batch_tokens": 1,
-}  # fmt: skip
-AT_MOST: dict[str, float] = {"tokenizer.coverage": 1, "training.seed": 2**63 - 1}
-BELOW_ONE = (
-    "model.dropout", "model.attention_dropout", "model.activation_dropout", "training.label_smoothing", "training.betas",
-)  # fmt: skip

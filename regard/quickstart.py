@@ -30,13 +30,13 @@ def quickstart(folder: Path, overrides: list[str], console: Console) -> None:
     def say(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True, markup=False)
 
-    recipe = recipes.load(Path(str(resources.files("regard") / "bundled" / "quickstart.toml")), overrides)
+    recipe = recipes.load_translation(Path(str(resources.files("regard") / "bundled" / "quickstart.toml")), overrides)
     say(f"Training a German → English Transformer on 60,000 bundled sentence pairs, into {folder}")
     outcome = train(recipe, folder, console)
     if outcome.reason == "interrupted":
         say(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
         return
-    translator = regard.load(folder)
+    translator = regard.load(folder, task="translate")
     say("\nScoring it on test sentences it has never seen …")
     (test_set,) = recipe_test_sets(recipe)
     scores, texts = evaluate(translator, test_set)

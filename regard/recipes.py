@@ -7,30 +7,36 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from regard.config import (
     ARCHITECTURES,
-    AT_LEAST,
-    AT_MOST,
-    BELOW_ONE,
-    CHOICES,
-    SIZES,
     TASKS,
+    Attending,
     Convolutional,
+    Data,
+    LabelledText,
     Model,
     ParallelText,
     Recipe,
     RecurrentAttention,
-    Transformer,
+    TranslationRecipe,
 )
-from regard.errors import ConfigError, did_you_mean
+from regard.errors import ConfigError, UsageError, did_you_mean
+from regard.limits import AT_LEAST, AT_MOST, BELOW_ONE, CHOICES, METRICS, SIZES
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:  # pragma: no cover
     import tomli as tomllib
+
+
+FORMS: dict[type[Data], str] = {
+    ParallelText: "name one TSV, or a source and a target file",
+    LabelledText: "name one TSV, CSV or JSONL file",
+}
 
 
 def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None) -> Recipe:
@@ -58,6 +64,16 @@ def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | N
     return replace(recipe, data=replace(recipe.data, folder=str(Path(chosen).resolve())))
 
 
+def load_translation(
+    path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None
+) -> TranslationRecipe:
+    """The same for what only translation has: a recipe of another task is refused."""
+    recipe = load(path, overrides, folder)
+    if not isinstance(recipe, TranslationRecipe):
+        raise UsageError(f"this is for recipes of translation; the task of {path} is {recipe.task!r}")
+    return recipe
+
+
 def parse(settings: Mapping[str, Any], where: str = "settings") -> Recipe:
     """A recipe from nested dictionaries, such as those stored in a model file."""
     recipe, mistakes = _build(dict(settings), Origin(Path(where)))
@@ -68,9 +84,10 @@ def parse(settings: Mapping[str, Any], where: str = "settings") -> Recipe:
 
 def require_data(recipe: Recipe) -> None:
     """Refuse to train without text; a recipe that is only stored or decoded with needs none."""
-    missing = [name for name in ("train", "valid") if not getattr(recipe.data, name)]
-    if missing:
-        form = "name one TSV, or a source and a target file"
+    held_out = isinstance(recipe.data, LabelledText) and recipe.data.hold_out > 0
+    needed = ("train",) if held_out else ("train", "valid")
+    if missing := [name for name in needed if not getattr(recipe.data, name)]:
+        form = FORMS.get(type(recipe.data), "name its files")
         raise ConfigError(f'data.{name} is not set; {form}: {name} = ["FILE"]' for name in missing)
 
 
@@ -158,14 +175,14 @@ def _build(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[str]]:
     task = given.get("task", "translate")
     if not isinstance(task, str) or task not in TASKS:
         hint = did_you_mean(str(task), TASKS)
-        return Recipe(), [f"unknown task {task!r}{origin.of('task')}.{hint} Known: {', '.join(TASKS)}"]
+        return TranslationRecipe(), [f"unknown task {task!r}{origin.of('task')}.{hint} Known: {', '.join(TASKS)}"]
     mistakes: list[str] = []
     name = given.get("name", "model")
     if not _plain(name):
         mistakes.append(f"name must be a text in quotes that can name a folder, not {name!r}{origin.of('name')}")
     model = given.get("model", {})
     model, architecture = _shape(dict(model) if isinstance(model, dict) else {}, task, origin, mistakes)
-    classes = {**TASKS[task], "model": ARCHITECTURES[task][architecture]}
+    classes = {**sections_of(task), "model": ARCHITECTURES[task][architecture]}
     for key, value in given.items():
         if key in classes and not isinstance(value, dict):
             mistakes.append(f"'{key}' must be a section [{key}]{origin.of(key)}")
@@ -176,8 +193,13 @@ def _build(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[str]]:
     for section, kind in classes.items():
         content = model if section == "model" else given.get(section, {})
         sections[section] = _read_section(section, kind, content if isinstance(content, dict) else {}, origin, mistakes)
-    recipe = Recipe(name=str(name), task=task, **sections)
+    recipe = TASKS[task](name=str(name), task=task, **sections)
     return recipe, mistakes or _impossible(recipe)
+
+
+def sections_of(task: str) -> dict[str, Any]:
+    """By name, the classes that read the sections of a task's recipes; that of [model] depends on the architecture."""
+    return {name: kind for name, kind in get_type_hints(TASKS[task]).items() if name not in ("name", "task")}
 
 
 def _shape(model: dict[str, Any], task: str, origin: Origin, mistakes: list[str]) -> tuple[dict[str, Any], str]:
@@ -189,7 +211,7 @@ def _shape(model: dict[str, Any], task: str, origin: Origin, mistakes: list[str]
         mistakes.append(f"unknown architecture {name!r}{where}.{hint} Known: {', '.join(known)}")
         name = next(iter(known))
         del model["architecture"]
-    sizes = SIZES.get(name, {})
+    sizes = SIZES.get(known[name], {})
     size = model.get("size", "base")
     if sizes and (not isinstance(size, str) or size not in sizes):
         mistakes.append(f"model.size must be one of {', '.join(sizes)}, not {size!r}{origin.of('model.size')}")
@@ -260,42 +282,67 @@ def _convert(value: Any, wanted: Any) -> Any:
 
 def _impossible(recipe: Recipe) -> list[str]:
     """Combinations that are each valid alone."""
-    model, data = recipe.model, recipe.data
-    mistakes = [*_impossible_files(data), *_impossible_shape(model)]
-    if model.tied and not recipe.tokenizer.joint:
+    mistakes = [*_impossible_files(recipe.data), *_impossible_shape(recipe.model), *_impossible_pieces(recipe)]
+    if isinstance(recipe, TranslationRecipe) and recipe.model.tied and not recipe.tokenizer.joint:
         mistakes.append("model.tied = true needs tokenizer.joint = true: one matrix cannot serve two vocabularies")
-    if data.max_pieces + 1 > model.max_positions:
-        needed = data.max_pieces + 1
-        mistakes.append(f"data.max_pieces = {data.max_pieces} needs model.max_positions of at least {needed}")
-    if recipe.training.batch_tokens < recipe.training.accumulate:
+    needed = recipe.data.max_pieces + 1
+    if needed > recipe.model.max_positions:
+        mistakes.append(f"data.max_pieces = {needed - 1} needs model.max_positions of at least {needed}")
+    training, metrics = recipe.training, METRICS[recipe.task]
+    if training.batch_tokens < training.accumulate:
         mistakes.append("training.accumulate cannot exceed training.batch_tokens")
+    if training.metric not in metrics:
+        hint = did_you_mean(training.metric, metrics)
+        mistakes.append(f"training.metric must be one of {', '.join(metrics)}, not {training.metric!r}.{hint}")
     return mistakes
+
+
+def _impossible_pieces(recipe: Recipe) -> list[str]:
+    """A vocabulary of sub-words holds 4 special pieces and 256 bytes besides; one of words only the special ones."""
+    kind, pieces = recipe.tokenizer.kind, recipe.tokenizer.pieces
+    least = 5 if kind == "words" else 260
+    if kind == "words" and isinstance(recipe, TranslationRecipe):
+        return [
+            'tokenizer.kind = "words" has no bytes to spell what it lacks, so it cannot translate; bpe or unigram can'
+        ]
+    if pieces >= least or (kind == "words" and pieces == 0):
+        return []
+    return [f"tokenizer.pieces must be at least {least}, not {pieces}"]
 
 
 def _impossible_shape(model: Model) -> list[str]:
     mistakes = []
-    if isinstance(model, Transformer) and model.width % model.heads:
+    if isinstance(model, Attending) and model.width % model.heads:
         fitting = [heads for heads in range(1, model.width + 1) if model.width % heads == 0]
         near = min(fitting, key=lambda heads: abs(heads - model.heads))
         mistakes.append(f"model.heads = {model.heads} does not divide model.width = {model.width}; {near} would")
-    if isinstance(model, Transformer) and model.positions == "sinusoidal" and model.width % 2:
+    if isinstance(model, Attending) and model.positions == "sinusoidal" and model.width % 2:
         mistakes.append(f"model.width = {model.width} must be even for sinusoidal positions (sine and cosine pairs)")
     if isinstance(model, RecurrentAttention) and model.width % 2:
         mistakes.append(f"model.width = {model.width} must be even: the encoder reads both ways, half of it each")
     if isinstance(model, Convolutional) and not model.kernel % 2:
         mistakes.append(f"model.kernel = {model.kernel} must be odd, to see as far to the left as to the right")
+    cutoffs = getattr(model, "cutoffs", ())
+    if any(low >= high for low, high in pairwise(cutoffs)):
+        mistakes.append(f"model.cutoffs = {list(cutoffs)} must rise")
     return mistakes
 
 
-def _impossible_files(data: ParallelText) -> list[str]:
+def _impossible_files(data: Data) -> list[str]:
     tests = {f"data.test.{name}": files for name, files in data.test.items()}
     splits = {"data.train": data.train, "data.valid": data.valid, **tests}
     mistakes = [f"data.test.{name}: {name!r} cannot name a file" for name in data.test if not _plain(name)]
+    most = {ParallelText: 2, LabelledText: 1}.get(type(data))
     for name, files in splits.items():
-        if len(files) > 2 or (name in tests and not files):
-            mistakes.append(f"{name} names {len(files)} files; give one TSV, or a source and a target file")
+        if (most and len(files) > most) or (name in tests and not files):
+            form = FORMS.get(type(data), "name at least one").replace("name ", "give ")
+            mistakes.append(f"{name} names {len(files)} files; {form}")
+    return [*mistakes, *(_impossible_columns(data, splits) if isinstance(data, ParallelText) else ())]
+
+
+def _impossible_columns(data: ParallelText, splits: Mapping[str, tuple[str, ...]]) -> list[str]:
     names = ("source_column", "target_column", "split_column")[: 3 if data.split_column else 2]
-    if len({getattr(data, name) for name in names}) < len(names) and any(len(files) == 1 for files in splits.values()):
-        stated = ", ".join(f"data.{name} = {getattr(data, name)}" for name in names)
-        mistakes.append(f"{stated}: these must be different columns of a TSV")
-    return mistakes
+    if len({getattr(data, name) for name in names}) == len(names) or all(len(files) != 1 for files in splits.values()):
+        return []
+    stated = ", ".join(f"data.{name} = {getattr(data, name)}" for name in names)
+    return [f"{stated}: these must be different columns of a TSV"]

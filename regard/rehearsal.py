@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 from rich.console import Console
+from torch import nn
 
 from regard import config
-from regard.data.corpus import locate, read_pairs
+from regard.data.corpus import locate
 from regard.errors import DataError
-from regard.models.build import Model, build
-from regard.tasks.translate import translation_loss
+from regard.models.build import build
+from regard.tasks.table import TASKS
 from regard.training.diary import require_tensorboard
 from regard.training.optimizer import build_optimizer, learning_rate
 
-SENTENCE = 25  # pieces per synthetic sentence
+ALL_WORDS = 30_000  # a guess, where the text decides how many there are
+LABELS = 2  # another
 REHEARSED_TOKENS = 2_048  # at most, so that a large recipe is tried in seconds on a laptop
 GIGA = 2**30
 
@@ -32,9 +35,11 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     require_tensorboard(recipe.training)
-    training, pieces = recipe.training, recipe.tokenizer.pieces
+    training, pieces = recipe.training, recipe.tokenizer.pieces or ALL_WORDS
+    recipe = replace(recipe, tokenizer=replace(recipe.tokenizer, pieces=pieces))
     torch.manual_seed(training.seed)
-    model = build(recipe.model, pieces, pieces)
+    answers = {"translate": (pieces,), "classify": (LABELS,)}.get(recipe.task, ())
+    model = build(recipe.model, pieces, *answers)
     parameters = sum(parameter.numel() for parameter in model.parameters())
     say(f"model: {recipe.model.architecture} {recipe.model.size}, {parameters:,} parameters with {pieces:,} pieces")
     say(
@@ -47,26 +52,26 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
         began = time.perf_counter()
         loss = step(recipe, model, optimizer, tokens, number)
         seconds = time.perf_counter() - began
-        say(f"step {number}: {tokens:,} target tokens, loss {loss:.3f} per token, {tokens / seconds:,.0f} tokens/s")
+        say(f"step {number}: {tokens:,} tokens, loss {loss:.3f}, {tokens / seconds:,.0f} tokens/s")
     if peak := peak_memory():
         say(f"peak memory of this rehearsal: {peak / GIGA:.2f} GB")
     if tokens < part:
-        say(
-            f"training takes parts of {part:,} target tokens, {part / tokens:.1f} times as many; memory for them grows alike"
-        )
+        say(f"training takes parts of {part:,} tokens, {part / tokens:.1f} times as many; memory for them grows alike")
     minutes = training.updates * training.batch_tokens * seconds / tokens / 60
     long = f"{minutes / 60:,.1f} hours" if minutes >= 90 else f"{max(1, round(minutes))} minutes"
     say(f"{training.updates:,} updates of {training.batch_tokens:,} tokens would take about {long} on this CPU")
-    if mistakes := mistakes_in_files(recipe.data):
+    if mistakes := mistakes_in_files(recipe):
         raise DataError("\n".join(mistakes))
     say("the recipe is sound; nothing was written")
 
 
-def mistakes_in_files(data: config.ParallelText) -> list[str]:
-    """What `train` or `evaluate` would stop at before its first pair, without downloading anything."""
+def mistakes_in_files(recipe: config.Recipe) -> list[str]:
+    """What `train` or `evaluate` would stop at before its first text, without downloading anything."""
+    data = recipe.data
     tests = [(f"test.{name}", name, files) for name, files in data.test.items()]
     lines = []
-    for setting, split, files in [("train", "train", data.train), ("valid", "valid", data.valid), *tests]:
+    valid = [("valid", "valid", data.valid)] if data.valid else []
+    for setting, split, files in [("train", "train", data.train), *valid, *tests]:
         there = [file for file in files if file not in data.download or (Path(data.folder) / file).is_file()]
         found = []
         for file in there:
@@ -76,7 +81,7 @@ def mistakes_in_files(data: config.ParallelText) -> list[str]:
                 found.append(f"data.{setting}: {error}")
         if not found and len(there) == len(files):
             try:
-                next(read_pairs(files, data, split))
+                next(TASKS[recipe.task].read(data, split))
             except DataError as error:
                 found.append(f"data.{setting}: {error}")
         lines += found
@@ -92,15 +97,12 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def step(recipe: config.Recipe, model: Model, optimizer: torch.optim.Optimizer, tokens: int, number: int) -> float:
-    """One update on random ids → its loss per token."""
-    length = min(SENTENCE, tokens, recipe.data.max_pieces)
-    rows = max(1, tokens // length)
-    source, target = torch.randint(4, recipe.tokenizer.pieces, (2, rows, length))
-    loss = translation_loss(model.train(), source, target, target, recipe.training.label_smoothing)
-    (loss.smoothed / target.numel()).backward()
+def step(recipe: config.Recipe, model: nn.Module, optimizer: torch.optim.Optimizer, tokens: int, number: int) -> float:
+    """One update on random ids → its loss, of a token or of a text."""
+    loss, count = TASKS[recipe.task].rehearsed_loss(recipe, model.train(), tokens)
+    (loss.smoothed / count).backward()  # type: ignore[no-untyped-call]
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(recipe.training, number)
     optimizer.step()
     optimizer.zero_grad()
-    return float(loss.plain.item() / target.numel())
+    return float(loss.plain.item() / count)

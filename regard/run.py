@@ -7,7 +7,6 @@ import json
 import platform
 import sys
 from dataclasses import fields
-from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,14 @@ from typing import Any
 import numpy as np
 import torch
 from rich.console import Console
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard import __version__, config, recipes
-from regard.checkpoint import MODEL, replacing, save_model, without_paths
-from regard.data.lexicon import lexicon as learn_lexicon
+from regard.checkpoint import MODEL, load_weights, replacing, save_model, sizes_of, without_paths
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
 from regard.memory import keep_memory
-from regard.models.build import Model, build
-from regard.models.shortlist import Lexicon
+from regard.models.build import build
 from regard.tasks.table import TASKS
 from regard.training.diary import Diary, require_tensorboard
 from regard.training.distributed import Workers, join
@@ -58,15 +55,14 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
         if workers.first:
             console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    @cache
-    def lexicon() -> Lexicon:
-        sizes = prepared.tokenizer.size("source"), prepared.tokenizer.size("target")
-        table, frequent = learn_lexicon(prepared.train, *sizes)
-        return Lexicon(torch.from_numpy(table), torch.from_numpy(frequent))
-
     def publish(weights: dict[str, Tensor], progress: Progress) -> None:
-        origin = provenance(recipe, prepared, progress)
-        save_model(folder / MODEL, weights, recipe, prepared.tokenizer, origin, lexicon=lexicon())
+        def averaged() -> nn.Module:
+            filled = build(recipe.model, *sizes_of(recipe, prepared.tokenizer, prepared.labels))
+            load_weights(filled, weights, folder / MODEL)
+            return filled.to(workers.device).eval()
+
+        origin, extras = provenance(recipe, prepared, progress), task.extras(averaged)
+        save_model(folder / MODEL, weights, recipe, prepared.tokenizer, origin, **extras._asdict())
 
     try:
         check_same_run(folder, recipe)
@@ -89,7 +85,7 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
         if workers.first:
             with replacing(folder / CONFIG) as temporary:
                 temporary.write_text(recipes.to_toml(recipe), encoding="utf-8")
-        with Diary(folder, settings, loop.progress, console=console, active=workers.first) as diary:
+        with Diary(folder, settings, loop.progress, console=console, active=workers.first, unit=task.unit) as diary:
             return loop.run(diary)
     except Exception as error:
         workers.report(error)
@@ -98,10 +94,10 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
         workers.close()
 
 
-def initial_model(recipe: config.Recipe, prepared: Prepared) -> Model:
+def initial_model(recipe: config.Recipe, prepared: Prepared) -> nn.Module:
     """The untrained model, the same in every process: its weights follow from the seed."""
     torch.manual_seed(recipe.training.seed)
-    return build(recipe.model, prepared.tokenizer.size("source"), prepared.tokenizer.size("target"))
+    return build(recipe.model, *sizes_of(recipe, prepared.tokenizer, prepared.labels))
 
 
 def make_folder(folder: Path) -> None:

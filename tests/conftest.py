@@ -31,9 +31,9 @@ def made_up_sentences(seed: int, count: int = 300) -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def tiny_recipe() -> config.Recipe:
+def tiny_recipe() -> config.TranslationRecipe:
     """Small enough to learn in seconds and to translate in milliseconds."""
-    return config.Recipe(
+    return config.TranslationRecipe(
         name="tiny",
         data=config.ParallelText(max_pieces=40),
         tokenizer=config.Tokenizer(pieces=400),
@@ -45,16 +45,16 @@ def tiny_recipe() -> config.Recipe:
 
 
 @pytest.fixture(scope="session")
-def tiny_tokenizer(tiny_recipe: config.Recipe) -> Tokenizer:
+def tiny_tokenizer(tiny_recipe: config.TranslationRecipe) -> Tokenizer:
     return train_tokenizer(made_up_sentences(1), made_up_sentences(2), tiny_recipe.tokenizer)
 
 
 @pytest.fixture(scope="session")
-def tiny_translator(tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> Translator:
+def tiny_translator(tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> Translator:
     return taught(tiny_recipe, tiny_tokenizer)
 
 
-def taught(recipe: config.Recipe, tokenizer: Tokenizer) -> Translator:
+def taught(recipe: config.TranslationRecipe, tokenizer: Tokenizer) -> Translator:
     """Has seen sixteen sentences often, so that its outputs differ from source to source and come to an end."""
     sources = [np.array(ids) for ids in tokenizer.encode_all(made_up_sentences(1, 16), "source")]
     targets = [np.array(ids) for ids in tokenizer.encode_all(made_up_sentences(2, 16), "target")]

@@ -25,7 +25,7 @@ from regard.ablation.rows import BASE, Row, paper_variations, read_rows
 from regard.ablation.running import Ablation, chosen_test_set
 from regard.ablation.table import Line, Table, cells, draw, mark_beyond_chance, seeds_p_value, student, tabulate
 from regard.ablation.trials import Measured, Trial, carry_out
-from regard.config import Recipe, Recurrent
+from regard.config import Recurrent, TranslationRecipe
 from regard.errors import CheckpointError, ConfigError, UsageError
 from regard.tasks.testing import TestSet
 from regard.training.loop import Outcome
@@ -49,14 +49,14 @@ def threads() -> Any:
     torch.set_num_threads(before)
 
 
-def settings_of(recipe: Recipe) -> dict[str, Any]:
+def settings_of(recipe: TranslationRecipe) -> dict[str, Any]:
     return {f"{section}.{key}": value for section, content in recipes.to_dict(recipe).items() if isinstance(content, dict)
             for key, value in content.items()}  # fmt: skip
 
 
 def test_the_paper_s_rows() -> None:
     """Table 3, as far as it varies one thing at a time and by factors of two; the paper has N = 2, 4, 8."""
-    assert paper_variations(Recipe()) == [
+    assert paper_variations(TranslationRecipe()) == [
         "model.heads=1", "model.heads=16", "model.key_width=32",
         "model.encoder_layers,model.decoder_layers=3", "model.encoder_layers,model.decoder_layers=8",
         "model.width=256", "model.feed_forward=1024", "model.feed_forward=4096", "model.dropout=0.0", "model.dropout=0.2",
@@ -83,7 +83,7 @@ def test_what_the_recipe_cannot_have_is_left_out_and_told(toy: Path) -> None:
 
 
 def test_other_architectures_are_asked_for_what_they_have() -> None:
-    rnn = replace(Recipe(), model=Recurrent(encoder_layers=2, decoder_layers=1))
+    rnn = replace(TranslationRecipe(), model=Recurrent(encoder_layers=2, decoder_layers=1))
     named = {variation.partition("=")[0] for variation in paper_variations(rnn)}
     assert named == {
         "model.encoder_layers",
@@ -269,7 +269,7 @@ def test_marks_allow_for_many_rows() -> None:
 
 def made_up(texts: dict[tuple[str, int], list[str]], references: list[str]) -> Table:
     names = list(dict.fromkeys(name for name, _ in texts))
-    rows = {name: Row(name, name, Recipe()) for name in names}
+    rows = {name: Row(name, name, TranslationRecipe()) for name in names}
     results = {
         Trial(rows[name], seed, Path(name)): Measured(10, 1.0, 2.0, given) for (name, seed), given in texts.items()
     }

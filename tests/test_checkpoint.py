@@ -23,13 +23,13 @@ PROVENANCE = {"updates": 7, "versions": {"regard": "0.0.9"}, "scores": {"old": [
 
 
 @pytest.fixture(scope="module")
-def model(tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> Model:
+def model(tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> Model:
     torch.manual_seed(3)
     return build(tiny_recipe.model, tiny_tokenizer.size("source"), tiny_tokenizer.size("target"))
 
 
 @pytest.fixture
-def file(tmp_path: Path, model: Model, tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> Path:
+def file(tmp_path: Path, model: Model, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> Path:
     path = tmp_path / "run" / "model.safetensors"
     path.parent.mkdir()
     save_model(path, dict(model.named_parameters()), tiny_recipe, tiny_tokenizer, PROVENANCE)
@@ -43,7 +43,7 @@ def rewrite(path: Path, **metadata: str | None) -> None:
     write(path, tensors, {key: value for key, value in after.items() if value is not None})
 
 
-def test_round_trip(file: Path, model: Model, tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> None:
+def test_round_trip(file: Path, model: Model, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> None:
     trained = load_model(file)
     assert trained.recipe == tiny_recipe
     assert trained.tokenizer == tiny_tokenizer
@@ -67,7 +67,7 @@ def test_the_folder_will_do(file: Path) -> None:
 
 @pytest.mark.parametrize("tied", [True, False])
 def test_tied_weights_are_stored_once(
-    tmp_path: Path, tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer, tied: bool
+    tmp_path: Path, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer, tied: bool
 ) -> None:
     recipe = replace(tiny_recipe, model=replace(tiny_recipe.model, tied=tied))
     size = tiny_tokenizer.size("source")
@@ -81,7 +81,7 @@ def test_tied_weights_are_stored_once(
 
 
 def test_half_the_size(
-    tmp_path: Path, file: Path, model: Model, tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer
+    tmp_path: Path, file: Path, model: Model, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer
 ) -> None:
     small = tmp_path / "half.safetensors"
     save_model(small, dict(model.named_parameters()), tiny_recipe, tiny_tokenizer, {}, half=True)
@@ -100,7 +100,7 @@ def test_scores_join_the_provenance(file: Path) -> None:
 
 
 def test_no_path_of_this_machine(
-    tmp_path: Path, model: Model, tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer
+    tmp_path: Path, model: Model, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer
 ) -> None:
     home = "/home/somebody"
     data = config.ParallelText(

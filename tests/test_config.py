@@ -16,28 +16,26 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
 from regard import config, recipes
-from regard.config import (
-    ARCHITECTURES,
-    AT_LEAST,
-    AT_MOST,
-    BELOW_ONE,
-    CHOICES,
-    SIZES,
-    TASKS,
-    Recipe,
-)  # fmt: skip
+from regard.config import ARCHITECTURES, TASKS, Recipe, TranslationRecipe
 from regard.errors import ConfigError
-from regard.recipes import load, parse, require_data
+from regard.limits import AT_LEAST, AT_MOST, BELOW_ONE, CHOICES, METRICS, SIZES
+from regard.recipes import load, parse, require_data, sections_of
 
 ROOT = Path(__file__).parent.parent
 RECIPES = [*sorted((ROOT / "recipes").rglob("*.toml")), ROOT / "regard" / "bundled" / "quickstart.toml"]
-SECTIONS = {**TASKS["translate"], "model": ARCHITECTURES["translate"]["transformer"]}
+SECTIONS = {**sections_of("translate"), "model": ARCHITECTURES["translate"]["transformer"]}
 DOCUMENTED = {
-    "[data]": SECTIONS["data"],
     "[tokenizer]": SECTIONS["tokenizer"],
-    **{f"[model], {name}": kind for name, kind in ARCHITECTURES["translate"].items()},
-    "[training]": SECTIONS["training"],
-    "[decoding]": SECTIONS["decoding"],
+    **{
+        f"[{section}], {title}": kind
+        for task in TASKS
+        for section, title, kind in (
+            ("data", task, sections_of(task)["data"]),
+            *(("model", f"{task}, {name}", kind) for name, kind in ARCHITECTURES[task].items()),
+            ("training", task, sections_of(task)["training"]),
+        )
+    },
+    "[decoding], translate": SECTIONS["decoding"],
 }
 SETTINGS_INTRO = (
     "Every setting of a recipe, made from the sentences in `regard/config.py`: "
@@ -74,11 +72,16 @@ def mistakes(call: Callable[[], object]) -> tuple[str, ...]:
 
 def documentation(kind: type) -> dict[str, str]:
     """The sentence below each field of a section, read from the source so that it exists only once."""
-    above = documentation(kind.__base__) if kind.__base__ not in (None, object) else {}
+    above = {
+        key: text
+        for base in reversed(kind.__bases__)
+        if base is not object
+        for key, text in documentation(base).items()
+    }
     body = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
     assert isinstance(body, ast.ClassDef)
     return above | {
-        statement.target.id: str(following.value.value)
+        statement.target.id: " ".join(str(following.value.value).split())
         for statement, following in zip(body.body, body.body[1:], strict=False)
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
         if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
@@ -164,14 +167,14 @@ def test_wrong_types(read: Read, section: str, setting: str, wanted: str) -> Non
 def test_a_choice_lists_what_there_is(read: Read, name: str) -> None:
     section, key = name.split(".")
     near = CHOICES[name][0] + "x"
-    owner = next(
-        kind
+    task, owner = next(
+        (heading.split(", ")[1] if "," in heading else "translate", kind)
         for heading, kind in DOCUMENTED.items()
         if heading.startswith(f"[{section}]")
         if key in kind.__dataclass_fields__
     )
     chosen = f'architecture = "{owner().architecture}"\n' if section == "model" else ""
-    (mistake,) = mistakes(lambda: read(f'[{section}]\n{chosen}{key} = "{near}"\n'))
+    (mistake,) = mistakes(lambda: read(f'task = "{task}"\n[{section}]\n{chosen}{key} = "{near}"\n'))
     assert mistake.startswith(f"{name} must be one of {', '.join(CHOICES[name])}, not {near!r}")
     assert "Did you mean" in mistake
 
@@ -250,12 +253,38 @@ def test_each_architecture_has_its_own_settings(read: Read, text: str, wanted: s
     assert mistake.startswith(wanted)
 
 
-@pytest.mark.parametrize("name", ARCHITECTURES["translate"])
-def test_every_architecture_is_read_and_written(read: Read, name: str) -> None:
-    recipe = read(f'[model]\narchitecture = "{name}"\nsize = "tiny"\n')
-    assert isinstance(recipe.model, ARCHITECTURES["translate"][name])
-    assert recipe.model.width == SIZES[name]["tiny"]["width"]
+@pytest.mark.parametrize(("task", "name"), [(task, name) for task in TASKS for name in ARCHITECTURES[task]])
+def test_every_architecture_is_read_and_written(read: Read, task: str, name: str) -> None:
+    recipe, kind = (
+        read(f'task = "{task}"\n[model]\narchitecture = "{name}"\nsize = "tiny"\n'),
+        ARCHITECTURES[task][name],
+    )
+    assert isinstance(recipe, TASKS[task])
+    assert isinstance(recipe.model, kind)
+    assert recipe.model.width == SIZES[kind]["tiny"]["width"]
     assert parse(recipes.to_dict(recipe)) == recipe
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_each_task_has_its_own_metrics(read: Read, task: str) -> None:
+    for metric in METRICS[task]:
+        assert read(f'task = "{task}"\n[training]\nmetric = "{metric}"\n').training.metric == metric
+    (mistake,) = mistakes(lambda: read(f'task = "{task}"\n[training]\nmetric = "lossy"\n'))
+    assert mistake == f"training.metric must be one of {', '.join(METRICS[task])}, not 'lossy'. Did you mean 'loss'?"
+
+
+def test_words_need_no_bytes_but_cannot_translate(read: Read) -> None:
+    classify = 'task = "classify"\n[tokenizer]\nkind = "words"\npieces = {}\n'
+    assert read(classify.format(0)).tokenizer.pieces == 0
+    assert mistakes(lambda: read(classify.format(4))) == ("tokenizer.pieces must be at least 5, not 4",)
+    assert mistakes(lambda: read("[tokenizer]\npieces = 259\n")) == ("tokenizer.pieces must be at least 260, not 259",)
+    (mistake,) = mistakes(lambda: read('[tokenizer]\nkind = "words"\n'))
+    assert "cannot translate" in mistake
+
+
+def test_the_vocabulary_is_cut_from_frequent_to_rare(read: Read) -> None:
+    (mistake,) = mistakes(lambda: read('task = "language-model"\n[model]\ncutoffs = [200, 100]\n'))
+    assert mistake == "model.cutoffs = [200, 100] must rise"
 
 
 def test_rules_name_settings_that_exist() -> None:
@@ -359,15 +388,15 @@ def test_their_possible_neighbours(read: Read, text: str) -> None:
 # The size dial
 
 
-@pytest.mark.parametrize("size", SIZES["transformer"])
+@pytest.mark.parametrize("size", SIZES[config.Transformer])
 def test_a_size_stands_for_its_numbers(read: Read, size: str) -> None:
     model = read(f'[model]\nsize = "{size}"\n').model
-    assert {key: getattr(model, key) for key in SIZES["transformer"][size]} == SIZES["transformer"][size]
+    assert {key: getattr(model, key) for key in SIZES[config.Transformer][size]} == SIZES[config.Transformer][size]
     assert model.size == size
 
 
 def test_a_stated_number_wins_over_the_size(read: Read) -> None:
-    tiny = SIZES["transformer"]["tiny"]
+    tiny = SIZES[config.Transformer]["tiny"]
     model = read('[model]\nheads = 2\nsize = "tiny"\n').model
     assert (model.heads, model.width, model.dropout) == (2, tiny["width"], tiny["dropout"])
     assert read('[model]\nsize = "tiny"\n', "model.heads=8").model.heads == 8
@@ -469,7 +498,7 @@ def test_training_needs_text(read: Read) -> None:
     (mistake,) = mistakes(lambda: require_data(read("[data]\ntrain = ['a.tsv']\n")))
     assert mistake.startswith("data.valid is not set; name one TSV")
     require_data(read("[data]\ntrain = ['a.tsv']\nvalid = ['a.tsv']\n"))
-    assert parse(recipes.to_dict(Recipe())) == Recipe()  # what is stored may lack it
+    assert parse(recipes.to_dict(TranslationRecipe())) == TranslationRecipe()  # what is stored may lack it
 
 
 # Out and back
@@ -488,7 +517,7 @@ def change(recipe: Recipe, text: str, number: float) -> Recipe:
     some.floats(min_value=0, allow_nan=False, allow_infinity=False),
 )
 def test_dictionaries_lead_back(text: str, number: float) -> None:
-    recipe = change(Recipe(), text, number)
+    recipe = change(TranslationRecipe(), text, number)
     assert parse(recipes.to_dict(recipe)) == recipe
 
 
@@ -501,7 +530,7 @@ def test_dictionaries_lead_back(text: str, number: float) -> None:
 )
 def test_toml_leads_back(tmp_path_factory: pytest.TempPathFactory, text: str, number: float) -> None:
     folder = tmp_path_factory.getbasetemp()
-    recipe = change(Recipe(), text, number)
+    recipe = change(TranslationRecipe(), text, number)
     recipe = replace(recipe, data=replace(recipe.data, folder=str(folder.resolve())))
     path = folder / "round-trip.toml"
     path.write_text(recipes.to_toml(recipe), encoding="utf-8", newline="\n")
@@ -566,7 +595,6 @@ def test_every_setting_has_a_sentence(section: str) -> None:
     assert sentences.keys() == {field.name for field in fields(DOCUMENTED[section])}
     for key, sentence in sentences.items():
         assert sentence.rstrip().endswith((".", "…")), f"{section}.{key}"
-        assert "\n" not in sentence, f"{section}.{key}: one line, as the table needs it"
         assert "|" not in sentence, f"{section}.{key}: a bar would break the table"
 
 

@@ -15,10 +15,11 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "regard"
 
 # A stage may import errors, config, itself, and what its row names: a whole stage or a single module.
-EVERYONE = {"errors", "config", "recipes", "files", "memory"}
+EVERYONE = {"errors", "config", "limits", "recipes", "files", "memory"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "config": set(),
+    "limits": set(),
     "recipes": set(),
     "files": set(),
     "memory": set(),

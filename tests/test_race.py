@@ -19,6 +19,7 @@ from rich.console import Console
 from regard import config, recipes
 from regard.errors import ConfigError, DataError, RegardError, UsageError
 from regard.evaluation.scores import score
+from regard.limits import SIZES
 from regard.models.build import build
 from regard.race import measures, track
 from regard.race.lanes import ENDLESS, STEP, Budget, line_up, parameters_of, widest
@@ -162,7 +163,7 @@ def test_with_minutes_nothing_but_time_ends(recipe: Path) -> None:
         training = lane.recipe.training
         assert (training.minutes, training.updates, training.schedule) == (2.5, ENDLESS, "inverse-sqrt")
         if lane.name != "transformer":
-            assert lane.recipe.model.width == config.SIZES[lane.name]["tiny"]["width"]
+            assert lane.recipe.model.width == SIZES[config.ARCHITECTURES["translate"][lane.name]]["tiny"]["width"]
     (lane,), _ = line_up(recipe, ["conv"], ["training.schedule=linear", "training.updates=9"], Budget(minutes=1))
     assert (lane.recipe.training.schedule, lane.recipe.training.updates) == ("linear", 9), "--set wins"
 
@@ -310,7 +311,7 @@ def test_a_finished_race_is_not_repeated(
 def test_an_interrupted_race_goes_on(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = track.train
 
-    def interrupted(recipe: config.Recipe, folder: Path, console: Console) -> Any:
+    def interrupted(recipe: config.TranslationRecipe, folder: Path, console: Console) -> Any:
         outcome = real(recipe, folder, console)
         return replace(outcome, reason="interrupted") if folder.name == "transformer" else outcome
 

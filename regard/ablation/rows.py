@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from regard import recipes
-from regard.config import Recipe, Transformer
+from regard.config import Transformer, TranslationRecipe
 from regard.errors import ConfigError
 
 BASE = "base"
@@ -27,7 +27,7 @@ class Row:
     """Names its run folders."""
     change: str
     """For people: `heads 4 → 1`."""
-    recipe: Recipe
+    recipe: TranslationRecipe
 
 
 def read_rows(
@@ -37,7 +37,7 @@ def read_rows(
 
     A variation that is asked for and cannot be, or changes nothing, is an error: all of them at once.
     """
-    base = recipes.load(path, overrides, folder=data)
+    base = recipes.load_translation(path, overrides, folder=data)
     recipes.require_data(base)
     rows = {BASE: Row(BASE, BASE, base)}
     mistakes: list[str] = []
@@ -61,7 +61,7 @@ def read_rows(
     return list(rows.values()), mistakes
 
 
-def paper_variations(recipe: Recipe) -> list[str]:
+def paper_variations(recipe: TranslationRecipe) -> list[str]:
     """The rows (A) to (E), as `--vary` would ask for them, of the settings that this model has."""
     model = recipe.model
     asked: dict[str, list[Any]] = {}
@@ -87,7 +87,9 @@ def paper_variations(recipe: Recipe) -> list[str]:
     ]
 
 
-def _read(variation: str, base: Recipe, path: Path, overrides: Sequence[str], data: Path | None) -> list[Row]:
+def _read(
+    variation: str, base: TranslationRecipe, path: Path, overrides: Sequence[str], data: Path | None
+) -> list[Row]:
     """`model.heads=1,2` is two rows; `model.encoder_layers,model.decoder_layers=1` is one that changes both."""
     left, equals, right = variation.partition("=")
     names, values = tuple(name.strip() for name in left.split(",")), [value.strip() for value in right.split(",")]
@@ -102,7 +104,7 @@ def _read(variation: str, base: Recipe, path: Path, overrides: Sequence[str], da
     for value in values:
         changes = [f"{name}={value}" for name in names]
         try:
-            recipe = recipes.load(path, [*overrides, *changes], folder=data)
+            recipe = recipes.load_translation(path, [*overrides, *changes], folder=data)
         except ConfigError as error:
             mistakes += [f"--vary {variation}: {mistake.replace('--set', '--vary')}" for mistake in error.mistakes]
             continue
@@ -118,7 +120,7 @@ def _label(names: tuple[str, ...]) -> str:
     return "layers" if names == LAYERS else "+".join(re.sub(r"^(model|training)\.", "", name) for name in names)
 
 
-def _value(recipe: Recipe, name: str) -> Any:
+def _value(recipe: TranslationRecipe, name: str) -> Any:
     """What a setting stands for; of one that only the row's architecture has, nothing."""
     section, _, key = name.partition(".")
     return getattr(getattr(_resolved(recipe), section), key, "none")
@@ -128,7 +130,7 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _resolved(recipe: Recipe) -> Recipe:
+def _resolved(recipe: TranslationRecipe) -> TranslationRecipe:
     """With the width of keys that 0 stands for."""
     model = recipe.model
     return (

@@ -17,7 +17,7 @@ from rich.progress import Progress, TaskID
 
 from regard.ablation.rows import Row
 from regard.ablation.trials import LOG, Measured, Trial, basis, check, result_of, work
-from regard.config import Recipe
+from regard.config import TranslationRecipe
 from regard.data.prepare import prepare
 from regard.data.progress import progress
 from regard.errors import UsageError
@@ -35,7 +35,7 @@ def plan(rows: Sequence[Row], seeds: int, folder: Path) -> list[Trial]:
     return [Trial(row, seed, folder / f"{row.name}-seed{seed}") for seed in range(first, first + seeds) for row in rows]
 
 
-def chosen_test_set(recipe: Recipe, name: str | None) -> TestSet:
+def chosen_test_set(recipe: TranslationRecipe, name: str | None) -> TestSet:
     """The test set of that name, or the recipe's first."""
     if not recipe.data.test:
         raise UsageError("an ablation is judged on a test set, and the recipe names none; see [data.test]")

@@ -24,7 +24,7 @@ import regard
 from regard import recipes
 from regard.ablation.rows import Row
 from regard.checkpoint import load_model
-from regard.config import Recipe
+from regard.config import TranslationRecipe
 from regard.data.prepare import prepare
 from regard.errors import CheckpointError, RegardError
 from regard.files import replacing
@@ -50,7 +50,7 @@ class Trial:
     folder: Path
 
     @property
-    def recipe(self) -> Recipe:
+    def recipe(self) -> TranslationRecipe:
         return replace(self.row.recipe, training=replace(self.row.recipe.training, seed=self.seed, threads=1))
 
 
@@ -133,7 +133,7 @@ def measure(trial: Trial, test_set: TestSet, seconds: float) -> Measured:
     task = TASKS[recipe.task].training(recipe, prepare(recipe, show=False), 1, torch.device("cpu"))
     with torch.inference_mode():
         loss = task.validate(trained.model)["loss"]
-    texts = [translation.text for translation in regard.load(trial.folder).stream(test_set.sources)]
+    texts = [translation.text for translation in regard.load(trial.folder, task="translate").stream(test_set.sources)]
     sizes = trained.tokenizer.size("source"), trained.tokenizer.size("target")
     return Measured(count_parameters(recipe.model, *sizes), loss, seconds, texts)
 

@@ -25,7 +25,7 @@ def main() -> None:
     trained = load_model(given.run)
     weights = dict(trained.model.named_parameters())
     save_model(DEMO, weights, trained.recipe, trained.tokenizer, trained.provenance, lexicon=trained.lexicon, half=True)
-    demo = regard.load(DEMO)
+    demo = regard.load(DEMO, task="translate")
     here = replace(demo.recipe, data=replace(demo.recipe.data, folder=str(given.data)))
     for test_set in recipe_test_sets(here):
         scores, _ = evaluate(demo, test_set)

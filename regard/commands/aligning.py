@@ -44,9 +44,12 @@ def align(
     from regard.data.progress import progress
     from regard.tasks.alignment.align import stream
     from regard.tasks.alignment.choice import choose, looks_of
-    from regard.tasks.translator import LOOK_AHEAD, in_blocks
+    from regard.tasks.texts import LOOK_AHEAD, in_blocks
 
-    translator, opposite = regard.load(model), regard.load(reverse) if reverse else None
+    translator, opposite = (
+        regard.load(model, task="translate"),
+        regard.load(reverse, task="translate") if reverse else None,
+    )
     blocks = in_blocks(given_pairs(source, target), LOOK_AHEAD)
     first = next(blocks, [])
     looks = looks_of(translator, None if layer is None else layer - 1, None if head is None else head - 1, read)

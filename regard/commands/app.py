@@ -67,7 +67,9 @@ def load_for_many(
 
     keep_memory()
     workers = 1 if device != "cpu" else workers or cores()
-    translator = regard.load(model, device, engine=engine, int8=int8, shortlist=shortlist, workers=workers)
+    translator = regard.load(
+        model, device, task="translate", engine=engine, int8=int8, shortlist=shortlist, workers=workers
+    )
     if notice := getattr(translator.engine, "notice", ""):
         errors.print(f"regard: {notice}", highlight=False, soft_wrap=True)
     return translator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -22,12 +22,14 @@ from regard.commands.app import (
     app,
     load_for_many,
 )
+from regard.config import Recipe
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard import Translator
-    from regard.config import Recipe
     from regard.tasks.testing import TestSet
+
+R = TypeVar("R", bound=Recipe)
 
 
 @app.command(epilog="Example: `regard evaluate runs/multi30k-en-de --paper`")
@@ -79,7 +81,7 @@ def with_test_sets(
 ) -> tuple[Translator, list[TestSet]]:
     import regard
 
-    translator = regard.load(model)
+    translator = regard.load(model, task="translate")
     return translator, test_sets(translator, model, source, target, data)
 
 
@@ -95,7 +97,7 @@ def test_sets(
     return recipe_test_sets(with_data_folder(translator.recipe, model, data))
 
 
-def with_data_folder(recipe: Recipe, model: str, data: Path | None) -> Recipe:
+def with_data_folder(recipe: R, model: str, data: Path | None) -> R:
     """A model file does not say where data lay; the recipe in its run folder, or --data, does.
 
     What a bundled model was tested on is bundled as well, in the quickstart's corpus.

@@ -51,7 +51,7 @@ def export(
     folder = output or default_folder(file, f"{to}-int8" if int8 else to)
     require_ours(folder)
     made_from = fingerprint(file)  # before loading: a model that changes meanwhile is taken for a stale export
-    translator = regard.load(model)
+    translator = regard.load(model, task="translate")
     place, texts = sample_texts(translator, model, source, data, samples) if samples else ("", [])
     trained = Trained(translator.model, translator.tokenizer, translator.recipe, translator.provenance)
     exported = write(trained, folder, to, int8, made_from)

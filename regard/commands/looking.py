@@ -40,7 +40,7 @@ def view(
             f"say what to look at: regard view {model} 'some text'. ({model} has no movie to take it from.)"
         )
     text = text if text is not None else str(movie["probes"][0]["source"]["text"]) if movie else ""
-    translator = regard.load(model)
+    translator = regard.load(model, task="translate")
     with progress() as bar:
         seen = list(bar.track(translator.attentions(text, beam=beam), description="Looking"))
     if len(seen) > 1:

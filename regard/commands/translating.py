@@ -104,7 +104,7 @@ def score(model: ModelName, source: SourceFile = None, target: TargetFile = None
     from regard.data.corpus import decode_pairs
     from regard.tasks.testing import file_test_set
 
-    translator = regard.load(model)
+    translator = regard.load(model, task="translate")
     if source is not None and target is not None:
         given = file_test_set(source, target)
         pairs: Iterator[tuple[str, str]] = zip(given.sources, given.references, strict=True)

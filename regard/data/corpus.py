@@ -17,7 +17,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO
 
-from regard.config import ParallelText
+from regard.config import Data, ParallelText
 from regard.data.progress import progress
 from regard.errors import DataError, did_you_mean
 from regard.files import replacing
@@ -26,7 +26,7 @@ BUNDLED = "bundled:"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def locate(path: str, data: ParallelText) -> Path:
+def locate(path: str, data: Data) -> Path:
     """Where a recipe's file is: in the package (`bundled:NAME`), in the data folder, or downloaded into it."""
     if path.startswith(BUNDLED):
         return _bundled(path.removeprefix(BUNDLED))

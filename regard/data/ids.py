@@ -75,6 +75,11 @@ class PairIds:
     def __len__(self) -> int:
         return len(self.lengths)
 
+    @property
+    def stream(self) -> NDArray[Any]:
+        """All ids, one after another."""
+        return self._ids
+
     def source(self, row: int) -> NDArray[Any]:
         """The source ids of a pair, without special ids."""
         start = int(self._starts[row])

@@ -1,6 +1,7 @@
-"""Corpus → prepared folder: cleans and counts the pairs, trains the tokenizer and writes the ids, once.
+"""Corpus → prepared folder: cleans and counts the text, trains the tokenizer and writes the ids, once.
 
-A folder is finished or not there: it is built under another name and renamed.
+A folder is finished or not there: it is built under another name and renamed. What is built of pairs, of labelled and
+of plain text is in files of their own.
 """
 
 from __future__ import annotations
@@ -9,33 +10,29 @@ import errno
 import hashlib
 import json
 import os
-import random
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.progress import Progress
-
-from regard.config import Recipe
-from regard.data.cleaning import Cleaner, Counts, Report
-from regard.data.corpus import locate, read_pairs
-from regard.data.encoding import encode_corpus, load_tokenizer
-from regard.data.ids import MANIFEST, PairIds, PairWriter, checksum, read_manifest, smallest_type
-from regard.data.progress import progress
-from regard.data.tokenizer import Tokenizer, train_tokenizer
+from regard.config import Data, LabelledText, ParallelText, PlainText, Recipe
+from regard.data import labelled, pairs, plain
+from regard.data.corpus import locate
+from regard.data.encoding import load_tokenizer
+from regard.data.ids import MANIFEST, PairIds, checksum, read_manifest
+from regard.data.pairs import TOKENIZER
+from regard.data.tokenizer import Tokenizer
 from regard.errors import DataError
 from regard.files import replacing
 
 FORMAT = 1
 """Raised whenever the same settings and text would give other files."""
-TOKENIZER = "tokenizer.json"
-WORTH_A_PROCESS = 250_000
-"""Pairs that keep another process busy for several times what it takes to start."""
+BUILDERS: dict[type[Data], Any] = {ParallelText: pairs, LabelledText: labelled, PlainText: plain}
+"""By kind of text, the module that builds its folder; each has SETTINGS, Report and build."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +43,14 @@ class Prepared:
     tokenizer: Tokenizer
     train: PairIds
     valid: PairIds
-    report: Report
+    report: pairs.Report | labelled.Report | plain.Report
     checksums: dict[str, str]
     """sha256 of each input file, by the name that the recipe gives it."""
+
+    @property
+    def labels(self) -> list[str]:
+        """What texts are called, if they are; a label's number is its place."""
+        return self.report.labels if isinstance(self.report, labelled.Report) else []
 
 
 def prepare(recipe: Recipe, *, workers: int | None = None, show: bool = True) -> Prepared:
@@ -57,7 +59,7 @@ def prepare(recipe: Recipe, *, workers: int | None = None, show: bool = True) ->
     code = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
     folder = Path(recipe.data.prepared) / f"{recipe.name}-{code}"
     inputs = {name: locate(name, recipe.data) for name in (*recipe.data.train, *recipe.data.valid)}
-    found = _reuse(folder, settings, inputs)
+    found = _reuse(folder, recipe, settings, inputs)
     if found is not None:
         return found
     try:
@@ -67,23 +69,22 @@ def prepare(recipe: Recipe, *, workers: int | None = None, show: bool = True) ->
             built = Path(name) / "built"
             built.mkdir()
             _build(built, recipe, settings, inputs, workers, show)
-            _publish(built, folder, settings, inputs)
+            _publish(built, folder, lambda: _reuse(folder, recipe, settings, inputs))
     except OSError as error:
         raise DataError(f"cannot write the prepared corpus {folder}: {error}; see data.prepared") from error
-    return _open(folder)
+    return _open(folder, recipe)
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:
     """All that decides what the folder holds, apart from the text itself."""
-    names = ("train", "valid", "source_column", "target_column", "split_column", "max_pieces", "max_ratio")
-    data = {name: getattr(recipe.data, name) for name in names}
+    data = {name: getattr(recipe.data, name) for name in ("train", "valid", *BUILDERS[type(recipe.data)].SETTINGS)}
     plain: dict[str, Any] = json.loads(
         json.dumps({"format": FORMAT, "data": data, "tokenizer": asdict(recipe.tokenizer)})
     )
     return plain
 
 
-def _open(folder: Path) -> Prepared:
+def _open(folder: Path, recipe: Recipe) -> Prepared:
     manifest = read_manifest(folder)
     try:
         return Prepared(
@@ -91,14 +92,14 @@ def _open(folder: Path) -> Prepared:
             load_tokenizer(folder / TOKENIZER),
             PairIds.open(folder, "train"),
             PairIds.open(folder, "valid"),
-            Report.from_dict(manifest["report"]),
+            BUILDERS[type(recipe.data)].Report.from_dict(manifest["report"]),
             {name: stamp["sha256"] for name, stamp in manifest["inputs"].items()},
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{folder} is damaged ({error}); delete it and run `regard prepare` again") from None
 
 
-def _reuse(folder: Path, settings: dict[str, Any], inputs: dict[str, Path]) -> Prepared | None:
+def _reuse(folder: Path, recipe: Recipe, settings: dict[str, Any], inputs: dict[str, Path]) -> Prepared | None:
     """The folder as it is, if it was made from these settings and this text."""
     try:
         manifest = read_manifest(folder)
@@ -111,7 +112,7 @@ def _reuse(folder: Path, settings: dict[str, Any], inputs: dict[str, Path]) -> P
             if not same and checksum(path) != old["sha256"]:
                 return None
             fresh[name] = {**now, "sha256": old["sha256"]}
-        opened = _open(folder)
+        opened = _open(folder, recipe)
     except (DataError, KeyError, TypeError, AttributeError):
         return None
     if fresh != manifest["inputs"]:
@@ -133,58 +134,11 @@ def _write_json(path: Path, content: object) -> None:
 def _build(
     folder: Path, recipe: Recipe, settings: dict[str, Any], inputs: dict[str, Path], workers: int | None, show: bool
 ) -> None:
-    next(read_pairs(recipe.data.valid, recipe.data, "valid"))  # a mistake in the small text need not wait for the large
     stamps = {name: {**_stamp(path), "sha256": checksum(path)} for name, path in inputs.items()}
-    with progress(show) as bar:
-        sample, total = _sample(_pairs(recipe, "train", bar, "Reading", None), recipe.tokenizer.sample)
-        task = bar.add_task("Learning pieces", total=None)
-        tokenizer = train_tokenizer((s for s, _ in sample), (t for _, t in sample), recipe.tokenizer)
-        del sample
-        _write_json(folder / TOKENIZER, tokenizer.to_dict())
-        kind = smallest_type(max(tokenizer.size("source"), tokenizer.size("target")))
-        bar.update(task, total=1, completed=1)
-        if workers is None:
-            workers = min(os.cpu_count() or 1, 1 + total // WORTH_A_PROCESS)
-        splits: dict[str, Any] = {}
-        counts: dict[str, Counts] = {}
-        for split, processes, size in (("train", workers, total), ("valid", 1, None)):
-            cleaner = Cleaner(recipe.data.max_pieces, recipe.data.max_ratio, training=split == "train")
-            pairs = _pairs(recipe, split, bar, "Encoding", size)
-            chunks = encode_corpus(pairs, folder / TOKENIZER, processes)
-            with PairWriter(folder, split, kind) as writer, closing(chunks):
-                for kept in map(cleaner.clean, chunks):
-                    writer.add(kept.ids, kept.lengths)
-                splits[split] = writer.finish()
-            counts[split] = cleaner.counts
-    report = Report(recipe.data.max_pieces, recipe.data.max_ratio, **counts)
+    splits, report = BUILDERS[type(recipe.data)].build(folder, recipe, workers, show)
     report.check()
     manifest = {"settings": settings, "inputs": stamps, "splits": splits, "report": asdict(report)}
     _write_json(folder / MANIFEST, manifest)
-
-
-def _pairs(recipe: Recipe, split: str, bar: Progress, doing: str, total: int | None) -> Iterator[tuple[str, str]]:
-    """The pairs of a split, counted by a bar as they pass."""
-    files = recipe.data.train if split == "train" else recipe.data.valid
-    task = bar.add_task(f"{doing} {split}", total=total)
-    number = 0
-    for number, pair in enumerate(read_pairs(files, recipe.data, split), start=1):
-        yield pair
-        if number % 1_000 == 0:
-            bar.update(task, completed=number)
-    bar.update(task, completed=number, total=number)
-
-
-def _sample(pairs: Iterable[tuple[str, str]], size: int) -> tuple[list[tuple[str, str]], int]:
-    """At most `size` pairs, each equally likely wherever it stands (reservoir sampling), and the count of all."""
-    chance = random.Random(0)  # the tokenizer follows from the text alone
-    sample: list[tuple[str, str]] = []
-    number = 0
-    for number, pair in enumerate(pairs, start=1):
-        if number <= size:
-            sample.append(pair)
-        elif (place := int(chance.random() * number)) < size:
-            sample[place] = pair
-    return sample, number
 
 
 def _sweep(folder: Path) -> None:
@@ -195,7 +149,7 @@ def _sweep(folder: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def _publish(built: Path, folder: Path, settings: dict[str, Any], inputs: dict[str, Path]) -> None:
+def _publish(built: Path, folder: Path, find: Callable[[], object]) -> None:
     """Rename the finished folder into place, unless another process was quicker; an outdated one makes way."""
     while True:
         try:
@@ -204,7 +158,7 @@ def _publish(built: Path, folder: Path, settings: dict[str, Any], inputs: dict[s
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-        if _reuse(folder, settings, inputs) is not None:
+        if find() is not None:
             return
         with suppress(FileNotFoundError):  # somebody else may have moved it
             os.rename(folder, Path(tempfile.mkdtemp(dir=built.parent)) / "outdated")

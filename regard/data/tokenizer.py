@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal
 
@@ -132,18 +132,35 @@ def train_tokenizer(source_lines: Iterable[str], target_lines: Iterable[str], se
     )
 
 
+def train_text_tokenizer(lines: Iterable[str], settings: config.Tokenizer) -> Tokenizer:
+    """Learn pieces from one text; however long a line is, all of it counts."""
+    return Tokenizer(_train((part for line in lines for part in _within_reach(line)), settings, "the text"))
+
+
+def _within_reach(line: str) -> Iterator[str]:
+    """The line in parts that SentencePiece learns from, cut at spaces; it would ignore a longer one."""
+    most = _LONGEST // 4  # characters: UTF-8 spends at most four bytes on each
+    while len(line) > most:
+        cut = line.rfind(" ", 1, most)
+        cut = most if cut < 0 else cut
+        yield line[:cut]
+        line = line[cut:]
+    yield line
+
+
 def _train(lines: Iterable[str], settings: config.Tokenizer, text: str) -> bytes:
-    written = io.BytesIO()
+    written, words = io.BytesIO(), settings.kind == "words"
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(lines),
             model_writer=written,
-            model_type=settings.kind,
-            vocab_size=settings.pieces,
-            character_coverage=settings.coverage,
+            model_type="word" if words else settings.kind,
+            vocab_size=settings.pieces or 1,
+            use_all_vocab=settings.pieces == 0,
+            character_coverage=1.0 if words else settings.coverage,
             normalization_rule_name=settings.normalization,
             max_sentence_length=_LONGEST,
-            byte_fallback=True,
+            byte_fallback=not words,
             pad_id=PAD,
             bos_id=START,
             eos_id=END,

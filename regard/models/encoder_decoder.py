@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.record import Observed
-from regard.config import Model as Settings
+from regard.config import Translating as Settings
 from regard.models.layers import Embedding
 
 

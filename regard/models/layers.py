@@ -15,7 +15,7 @@ from regard.attention.layout import PADDED, Packed, Padded
 from regard.attention.multi_head import CrossAttention, KeyValue, SelfAttention, linear
 from regard.attention.positions import Positions
 from regard.attention.record import Observed
-from regard.config import Transformer
+from regard.config import Attending
 
 
 class Embedding(Observed):
@@ -46,7 +46,7 @@ class Embedding(Observed):
 class Residual(Observed):
     """Add & norm around a sub-layer: after adding as in the paper, or before the sub-layer (pre-norm)."""
 
-    def __init__(self, config: Transformer) -> None:
+    def __init__(self, config: Attending) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(config.width)
         self.drop = Dropout(config.dropout)
@@ -66,7 +66,7 @@ class Residual(Observed):
 class FeedForward(Observed):
     """Two linear layers with a ReLU between, the same at every position (section 3.3)."""
 
-    def __init__(self, config: Transformer) -> None:
+    def __init__(self, config: Attending) -> None:
         super().__init__()
         self.widen = linear(config.width, config.feed_forward)
         self.narrow = linear(config.feed_forward, config.width)
@@ -80,25 +80,31 @@ class FeedForward(Observed):
 
 
 class EncoderLayer(nn.Module):
-    """Look at the whole source, then think about it."""
+    """Look at the text, all of it or what the mask shows, then think about it."""
 
-    def __init__(self, config: Transformer) -> None:
+    def __init__(self, config: Attending) -> None:
         super().__init__()
         self.self_attention = SelfAttention(config.width, config.heads, config.attention_dropout, config.key_width)
         self.feed_forward = FeedForward(config)
         self.after_self = Residual(config)
         self.after_feed_forward = Residual(config)
 
-    def forward(self, x: Tensor, may_look: Tensor | None, layout: Padded | Packed = PADDED) -> Tensor:
-        """x [B, S, D] → [B, S, D], or as the layout has its tokens."""
-        x = self.after_self(x, lambda x: self.self_attention(x, may_look, layout=layout))
+    def forward(
+        self,
+        x: Tensor,
+        may_look: Tensor | None,
+        layout: Padded | Packed = PADDED,
+        cache: KeyValueCache | None = None,
+    ) -> Tensor:
+        """x [B, S, D] → [B, S, D], or as the layout has its tokens. With a cache, x is what follows the positions in it."""
+        x = self.after_self(x, lambda x: self.self_attention(x, may_look, cache, layout))
         return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]
 
 
 class DecoderLayer(nn.Module):
     """Look at what is written so far, look at the source, then think about it."""
 
-    def __init__(self, config: Transformer) -> None:
+    def __init__(self, config: Attending) -> None:
         super().__init__()
         self.self_attention = SelfAttention(config.width, config.heads, config.attention_dropout, config.key_width)
         self.cross_attention = CrossAttention(config.width, config.heads, config.attention_dropout, config.key_width)

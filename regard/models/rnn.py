@@ -29,7 +29,9 @@ CELLS: dict[str, tuple[type[nn.LSTM] | type[nn.GRU], int]] = {"lstm": (nn.LSTM, 
 class Stack(nn.Module):
     """Recurrent layers one above the other, with dropout between."""
 
-    def __init__(self, settings: config.Recurrent, inputs: int, layers: int, both_ways: bool = False) -> None:
+    def __init__(
+        self, settings: config.Recurrent | config.RecurrentDecoder, inputs: int, layers: int, both_ways: bool = False
+    ) -> None:
         super().__init__()
         cell, self.parts = CELLS[settings.cell]
         width = settings.width // 2 if both_ways else settings.width

@@ -6,7 +6,7 @@ S sentences · W hypotheses of each · N = S·W rows · K source positions · T 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import torch
@@ -19,6 +19,7 @@ from regard.attention.masks import added, causal_mask, padding_mask
 from regard.attention.positions import POSITIONS, Positions
 from regard.models.encoder_decoder import EncoderDecoder, embeddings, output_layer
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
+from regard.models.written import Written
 
 
 class Transformer(EncoderDecoder):
@@ -77,7 +78,8 @@ class Transformer(EncoderDecoder):
         read = [KeyValueCache(room=0) for _ in self.decoder]
         for layer, cache in zip(self.writing_layers(), read, strict=True):
             cache.append(*layer.cross_attention.read(memory))
-        return TransformerState(read, added(may_look, memory.dtype), [KeyValueCache() for _ in self.decoder])
+        fresh = [KeyValueCache() for _ in self.decoder]
+        return TransformerState(fresh, memory=read, may_look=added(may_look, memory.dtype))
 
     def advance(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         x = self.target_embedding(last[:, None], state.length)  # [N, 1, D]
@@ -90,34 +92,17 @@ class Transformer(EncoderDecoder):
 
 
 @dataclass(frozen=True)
-class TransformerState:
+class TransformerState(Written):
     """What a decoding Transformer remembers: the source and all that was tried for it, once per sentence."""
 
-    memory: list[KeyValueCache]  #  per layer [S, H, K, E]
-    may_look: Tensor  #             [S, 1, 1, K], added to scores: what of the source is no padding
-    caches: list[KeyValueCache]  #  per layer [S, H, T, E], the places of all hypotheses
-    own: Tensor | None = None  #    [S, 1, W, T], added to scores: which places are a hypothesis's own past; None: all
-    hypotheses: int = 1  #          W
-    length: int = 0  #              positions written
+    memory: list[KeyValueCache] = field(default_factory=list)  # per layer [S, H, K, E]
+    may_look: Tensor = field(
+        default_factory=lambda: torch.empty(0)
+    )  # [S, 1, 1, K], added to scores: what is no padding
 
-    def longer(self) -> TransformerState:
-        """Room for one more position, at which each hypothesis sees only itself."""
-        own = self.own
-        if own is not None:
-            itself = added(torch.eye(self.hypotheses, dtype=torch.bool, device=own.device), own.dtype)
-            own = torch.cat([own, itself.expand(*own.shape[:2], -1, -1)], 3)
-        return replace(self, own=own, length=self.length + 1)
+    def are_all(self, sentences: Tensor) -> bool:
+        return torch.equal(sentences, torch.arange(self.may_look.size(0), device=sentences.device))
 
-    def select(self, rows: Tensor) -> TransformerState:
-        """rows [S', W']: for each sentence that goes on, the rows that continue it."""
-        memory, may_look, caches, own = self.memory, self.may_look, self.caches, self.own
-        sentences = rows[:, 0] // self.hypotheses  # [S']
-        if not torch.equal(sentences, torch.arange(memory[0].value.size(0), device=rows.device)):
-            memory = [read.select(sentences) for read in memory]
-            may_look = may_look[sentences]
-            caches = [cache.select(sentences) for cache in caches]
-        if own is not None:
-            own = own.flatten(0, 2)[rows].unsqueeze(1)  # [S', 1, W', T]
-        elif rows.size(1) > 1:
-            own = memory[0].value.new_zeros(len(rows), 1, rows.size(1), caches[0].length)
-        return TransformerState(memory, may_look, caches, own, rows.size(1), self.length)
+    def of(self, sentences: Tensor) -> TransformerState:
+        memory = [read.select(sentences) for read in self.memory]
+        return replace(super().of(sentences), memory=memory, may_look=self.may_look[sentences])

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from regard import config, recipes
 from regard.errors import ConfigError, UsageError, did_you_mean
+from regard.limits import SIZES
 from regard.models.build import count_parameters
 
 STEP = 16  # widths are multiples of it, which suits every processor
@@ -39,7 +40,7 @@ class Lane(NamedTuple):
     """One runner: its name is that of its architecture, and of its run folder."""
 
     name: str
-    recipe: config.Recipe
+    recipe: config.TranslationRecipe
     parameters: int
 
 
@@ -50,7 +51,7 @@ def line_up(
     if budget.parameters is not None and budget.minutes is not None:
         raise UsageError("--parameters and --minutes are two ways to be fair; give one of them")
     shared, own = sort_overrides(overrides, names)
-    recipe = recipes.load(path, shared, folder=data)
+    recipe = recipes.load_translation(path, shared, folder=data)
     recipes.require_data(recipe)
     check_names(names, config.ARCHITECTURES[recipe.task])
     as_given = recipe.model.architecture if budget == Budget() else None
@@ -60,7 +61,7 @@ def line_up(
     for name in names:
         given = [*settings_of(name, recipe, budget), *shared, *own[name], f"model.architecture={name}"]
         try:
-            entrant = recipes.load(path, given, folder=data)
+            entrant = recipes.load_translation(path, given, folder=data)
         except ConfigError as error:
             mistakes += [f"lane {name}: {mistake}" for mistake in error.mistakes]
             continue
@@ -105,7 +106,7 @@ def sort_overrides(overrides: Iterable[str], names: Sequence[str]) -> tuple[list
     return shared, own
 
 
-def settings_of(name: str, recipe: config.Recipe, budget: Budget) -> list[str]:
+def settings_of(name: str, recipe: config.TranslationRecipe, budget: Budget) -> list[str]:
     """What a lane has besides the recipe and what is set by hand, which wins.
 
     Of another architecture than its own, the recipe's model gives only its size and whether embeddings are tied;
@@ -113,7 +114,7 @@ def settings_of(name: str, recipe: config.Recipe, budget: Budget) -> list[str]:
     """
     given = []
     if name != recipe.model.architecture:
-        sizes = config.SIZES[name]
+        sizes = SIZES[config.ARCHITECTURES[recipe.task][name]]
         size = recipe.model.size if recipe.model.size in sizes else list(sizes)[-1]
         tied, positions = str(recipe.model.tied).lower(), recipe.data.max_pieces + 1
         given = [f'model={{size="{size}", tied={tied}, max_positions={positions}}}', *SUITED.get(name, ())]
@@ -124,16 +125,16 @@ def settings_of(name: str, recipe: config.Recipe, budget: Budget) -> list[str]:
     return given
 
 
-def parameters_of(model: config.Model, tokenizer: config.Tokenizer) -> int:
+def parameters_of(model: config.Translating, tokenizer: config.Tokenizer) -> int:
     """How many numbers a model learns."""
     return count_parameters(model, tokenizer.pieces, tokenizer.pieces)
 
 
-def widest(model: config.Model, tokenizer: config.Tokenizer, limit: int) -> config.Model:
+def widest(model: config.Translating, tokenizer: config.Tokenizer, limit: int) -> config.Translating:
     """The model with the width whose parameters come nearest below the limit; its feed-forward grows in proportion."""
     step = math.lcm(STEP, getattr(model, "heads", 1))
 
-    def of(times: int) -> config.Model:
+    def of(times: int) -> config.Translating:
         changes: dict[str, Any] = {"width": times * step}
         if isinstance(model, config.Transformer):
             changes["feed_forward"] = max(1, round(model.feed_forward * times * step / model.width))

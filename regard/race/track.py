@@ -69,13 +69,13 @@ def race(
     say(f"wrote {page}")
 
 
-def find_test_set(recipe: config.Recipe, path: Path, name: str | None) -> TestSet:
+def find_test_set(recipe: config.TranslationRecipe, path: Path, name: str | None) -> TestSet:
     """What the lanes are judged by: the test set of that name, or the recipe's first; all files must be there."""
     if not recipe.data.test:
         raise UsageError(
             f"{path} names no test set, which a race is judged by; add [data.test] and NAME = [FILE, FILE]"
         )
-    if mistakes := mistakes_in_files(recipe.data):
+    if mistakes := mistakes_in_files(recipe):
         raise DataError("\n".join(mistakes))
     return choose(recipe_test_sets(recipe), name)[0]
 

@@ -75,7 +75,7 @@ def load(models: Sequence[str], device: str = "cpu") -> dict[str, Translator]:
         while name in loaded:
             number += 1
             name = f"{stem}-{number}"
-        loaded[name] = regard.load(model, device)
+        loaded[name] = regard.load(model, device, task="translate")
     return loaded
 
 

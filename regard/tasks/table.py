@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
-from regard.tasks.translate import TranslationTask
+from regard.data import labelled, plain
+from regard.tasks import classify, language, translate
+from regard.tasks.classifier import Classifier
+from regard.tasks.text_writer import TextWriter
 from regard.tasks.translator import Translator
+from regard.training.loss import Loss
+from regard.training.task import Task
 
 
 class Row(NamedTuple):
-    """The two sides of a task."""
+    """The sides of a task."""
 
-    training: type[TranslationTask]
-    """What the loop trains with."""
-    working: type[Translator]
+    verb: str
+    """What the command line calls it at work."""
+    training: Callable[..., Task]
+    """What the loop trains with: of a recipe, its prepared text, the parts of an update and a device."""
+    working: Callable[..., Translator | Classifier | TextWriter]
     """What `regard.load` returns."""
+    read: Callable[[Any, str], Iterator[Any]]
+    """(`[data]`, name of a split) → its texts."""
+    rehearsed_loss: Callable[[Any, Any, int], tuple[Loss, int]]
+    """(recipe, model, tokens) → the loss of about so many made-up tokens, and what it is a sum over."""
 
 
-TASKS = {"translate": Row(TranslationTask, Translator)}
+TASKS = {
+    "translate": Row(
+        "translate", translate.TranslationTask, Translator, translate.read_split, translate.rehearsed_loss
+    ),
+    "classify": Row("classify", classify.ClassificationTask, Classifier, labelled.read_split, classify.rehearsed_loss),
+    "language-model": Row("generate", language.LanguageTask, TextWriter, plain.read_split, language.rehearsed_loss),
+}

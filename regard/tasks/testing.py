@@ -24,7 +24,7 @@ class TestSet:
     references: list[str]
 
 
-def recipe_test_sets(recipe: config.Recipe) -> list[TestSet]:
+def recipe_test_sets(recipe: config.TranslationRecipe) -> list[TestSet]:
     """The test sets that a recipe names; pairs with an empty side stay: one line in, one line out."""
     if not recipe.data.test:
         raise UsageError("the model's recipe names no test set; give --source FILE and --target FILE")

@@ -6,6 +6,8 @@ S sentences · K source positions · T target positions
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,22 +18,28 @@ from regard import config
 from regard.data.batching import Position, TokenBatches, pad
 from regard.data.corpus import read_pairs
 from regard.data.ids import PairIds
+from regard.data.lexicon import lexicon
 from regard.data.prepare import Prepared
-from regard.data.tokenizer import PAD
+from regard.data.tokenizer import PAD, UNKNOWN
 from regard.decoding.batches import in_batches
 from regard.decoding.options import Search
 from regard.evaluation.scores import bleu
 from regard.models.build import Model
+from regard.models.shortlist import Lexicon
 from regard.tasks.decode import decode
 from regard.tasks.probes import choose_probes, look_at_probes
 from regard.training.loss import Loss, projected_loss
-from regard.training.task import Part
+from regard.training.task import Extras, Part
+
+SENTENCE = 25  # pieces of a made-up sentence
 
 
 class TranslationTask:
     """Batches, loss and validation of a translation recipe."""
 
-    def __init__(self, recipe: config.Recipe, prepared: Prepared, parts: int, device: torch.device) -> None:
+    unit = "tokens"
+
+    def __init__(self, recipe: config.TranslationRecipe, prepared: Prepared, parts: int, device: torch.device) -> None:
         self.recipe, self.tokenizer, self.device = recipe, prepared.tokenizer, device
         self.train, self.valid = prepared.train, prepared.valid
         budget = max(1, recipe.training.batch_tokens // parts)
@@ -62,6 +70,15 @@ class TranslationTask:
     def probe(self, model: Model) -> list[dict[str, Any]]:
         return look_at_probes(model, self.probes, self.tokenizer, self.recipe.decoding)
 
+    def extras(self, averaged: Callable[[], Model]) -> Extras:
+        return Extras(lexicon=self._lexicon)
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        """What translates what, for shortlists."""
+        table, frequent = lexicon(self.train, self.tokenizer.size("source"), self.tokenizer.size("target"))
+        return Lexicon(torch.from_numpy(table), torch.from_numpy(frequent))
+
     def _tensors(self, ids: PairIds, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
         """Source [S, K], and target as the decoder reads it and as it should write it [S, T]."""
         source = pad([ids.source(row) for row in rows], end=True)
@@ -88,3 +105,16 @@ def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor,
     """Only real positions are computed, and projected onto the vocabulary."""
     states = model(source, read, packed=True)  # [N, D]
     return projected_loss(states, model.output.weight, wanted[wanted != PAD], smoothing)
+
+
+def read_split(data: config.ParallelText, split: str) -> Iterator[tuple[str, str]]:
+    """The pairs of `train`, `valid` or a test set."""
+    files = {"train": data.train, "valid": data.valid}.get(split) or data.test[split]
+    return read_pairs(files, data, split)
+
+
+def rehearsed_loss(recipe: config.TranslationRecipe, model: Model, tokens: int) -> tuple[Loss, int]:
+    """Of made-up sentences with about so many target tokens, and how many there are."""
+    length = min(SENTENCE, tokens, recipe.data.max_pieces)
+    source, target = torch.randint(UNKNOWN + 1, recipe.tokenizer.pieces, (2, max(1, tokens // length), length))
+    return translation_loss(model, source, target, target, recipe.training.label_smoothing), target.numel()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import torch
 from torch import Tensor
@@ -20,23 +20,20 @@ from regard.data.tokenizer import END, UNKNOWN, Tokenizer
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search, check_values
 from regard.decoding.trace import Trace
-from regard.errors import RegardError, UsageError, did_you_mean
+from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.build import Model, count_parameters
 from regard.tasks.decode import Native, decode, known_pairs
 from regard.tasks.looking import alternatives, search_steps
 from regard.tasks.sentences import split_text
+from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation import Options, PairScore, Translation, concatenate
 from regard.view.attention import Attention
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
 
-T = TypeVar("T")
-Texts: TypeAlias = list[str] | tuple[str, ...]  # a string is a Sequence[str], too, and means one text
-
 SHOWN_POSITIONS = 64
-LOOK_AHEAD = 2_048  # bounds memory on files of any length
 NO_SPACES = {"zh", "zho", "chi", "cmn", "yue", "chinese", "mandarin", "cantonese", "ja", "jpn", "japanese"}
 
 
@@ -47,7 +44,7 @@ class Translator:
         self,
         model: Model,
         tokenizer: Tokenizer,
-        recipe: config.Recipe,
+        recipe: config.TranslationRecipe,
         provenance: dict[str, Any] | None = None,
         engine: Engine | None = None,
     ) -> None:
@@ -66,7 +63,7 @@ class Translator:
         if isinstance(text, str):
             return next(self.stream([text], **options))
         if not isinstance(text, list | tuple):
-            raise UsageError(f"translate takes a text or a list of texts, not {_shown(text)}")
+            raise UsageError(f"translate takes a text or a list of texts, not {shown(text)}")
         return list(self.stream(text, **options))
 
     def stream(
@@ -77,7 +74,7 @@ class Translator:
         `look_ahead` texts are read before the first is answered: many are faster, one suits a conversation.
         """
         if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
-            raise UsageError(f"stream takes an iterable of texts, such as a list, not {_shown(texts)}")
+            raise UsageError(f"stream takes an iterable of texts, such as a list, not {shown(texts)}")
         if not isinstance(look_ahead, int) or look_ahead < 1:
             raise UsageError(f"look_ahead must be a whole number of at least 1, not {look_ahead!r}")
         search, settings = self.search_options(**options)
@@ -102,7 +99,7 @@ class Translator:
     def _prefix(self, options: Options) -> list[int]:
         prefix = options.get("prefix") or ""
         if not isinstance(prefix, str):
-            raise UsageError(f"the prefix must be text, not {_shown(prefix)}")
+            raise UsageError(f"the prefix must be text, not {shown(prefix)}")
         ids = self.tokenizer.encode(prefix, "target")
         self._check_length(ids, "prefix", "Shorten it.")
         if UNKNOWN in ids:
@@ -116,7 +113,7 @@ class Translator:
         for block in in_blocks(texts, look_ahead):
             for number, text in enumerate(block, start=before):
                 if not isinstance(text, str):
-                    raise UsageError(f"text {number} (counting from 0) is {_shown(text)}, not a string")
+                    raise UsageError(f"text {number} (counting from 0) is {shown(text)}, not a string")
             parts = [split_text(text, self.longest, self._pieces) for text in block]
             sources = self.tokenizer.encode_all([part for of_text in parts for part in of_text], "source")
             prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
@@ -180,7 +177,7 @@ class Translator:
             return self._score(sources, targets)
         for given in (sources, targets):
             if not isinstance(given, list | tuple):
-                raise UsageError(f"score takes two texts or two lists of texts, not {_shown(given)} among them")
+                raise UsageError(f"score takes two texts or two lists of texts, not {shown(given)} among them")
         if len(sources) != len(targets):
             raise UsageError(f"{len(sources)} sources were given with {len(targets)} targets; they go in pairs")
         return [self._score(source, target) for source, target in zip(sources, targets, strict=True)]
@@ -188,7 +185,7 @@ class Translator:
     def _score(self, source: str, target: str) -> PairScore:
         for text in (source, target):
             if not isinstance(text, str):
-                raise UsageError(f"score compares texts; it was given {_shown(text)}")
+                raise UsageError(f"score compares texts; it was given {shown(text)}")
         target_ids = self.tokenizer.encode(target, "target")
         self._check_length(target_ids, "target")
         logits = self._logits(self.tokenizer.encode(source, "source"), target_ids)
@@ -237,7 +234,7 @@ class Translator:
 
     def _parts(self, text: str) -> list[str]:
         if not isinstance(text, str):
-            raise UsageError(f"attention looks at one text, not at {_shown(text)}")
+            raise UsageError(f"attention looks at one text, not at {shown(text)}")
         self.attention_names()
         parts = split_text(text, self.longest, self._pieces)
         if not parts:
@@ -297,24 +294,3 @@ class Translator:
             positions=None if positions is None else positions.detach().cpu().numpy(),
             record=seen,
         )
-
-
-def in_blocks(texts: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Texts, `size` at a time. What was read before a line that cannot be read is handed on before the error."""
-    block: list[T] = []
-    try:
-        for text in texts:
-            block.append(text)
-            if len(block) == size:
-                yield block
-                block = []
-    except RegardError:
-        yield block
-        raise
-    if block:
-        yield block
-
-
-def _shown(value: object) -> str:
-    """A wrong argument, short enough for a message."""
-    return f"{repr(value)[:60]} of type {type(value).__name__}"

@@ -27,9 +27,17 @@ class Diary:
     """Written by the first process; the others write nothing."""
 
     def __init__(
-        self, folder: Path, settings: Training, progress: Progress, *, console: Console, active: bool = True
+        self,
+        folder: Path,
+        settings: Training,
+        progress: Progress,
+        *,
+        console: Console,
+        active: bool = True,
+        unit: str = "tokens",
     ) -> None:
         self.progress, self.active, self.settings, self.console = progress, active, settings, console
+        self.unit = unit
         self.path = folder / "metrics.jsonl"
         self.tokens, self.seconds = 0, 0.0
         self.clock = time.perf_counter()
@@ -73,12 +81,12 @@ class Diary:
         self.seconds += time.perf_counter() - self.clock
         self.clock = time.perf_counter()
         mean, speed = progress.loss_sum / progress.tokens, self.tokens / max(self.seconds, 1e-9)
-        self.bar.update(self.line, completed=progress.update, facts=f"loss {mean:.3f}  {speed:,.0f} tokens/s")
+        self.bar.update(self.line, completed=progress.update, facts=f"loss {mean:.3f}  {speed:,.0f} {self.unit}/s")
         if progress.update % LOG_EVERY == 0 or progress.update == self.settings.updates:
-            facts = {"loss": mean, "gradient_norm": norm, "learning_rate": rate, "tokens_per_second": speed}
+            facts = {"loss": mean, "gradient_norm": norm, "learning_rate": rate, f"{self.unit}_per_second": speed}
             self._write(facts, "train")
             if not self.console.is_terminal:  # a log file gets lines instead of a bar
-                self._say(f"loss {mean:.3f}  {speed:,.0f} tokens/s")
+                self._say(f"loss {mean:.3f}  {speed:,.0f} {self.unit}/s")
             progress.loss_sum, progress.tokens = 0.0, 0
             self.tokens, self.seconds = 0, 0.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from regard.training.loss import Loss
@@ -12,10 +13,25 @@ class Part(NamedTuple):
 
     batch: Any
     tokens: int
+    """What its loss is a sum over, in the task's unit."""
+
+
+class Extras(NamedTuple):
+    """What a model file holds besides weights, recipe and tokenizer."""
+
+    lexicon: Any = None
+    """What translates what: models/shortlist.py."""
+    facts: Mapping[str, Any] = {}
+    """As JSON."""
 
 
 class Task(Protocol):
     """What the loop needs to know: where batches come from, what is minimised, what is good."""
+
+    @property
+    def unit(self) -> str:
+        """What a loss is a sum over: tokens, texts."""
+        ...
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
         """The next `count` parts after a position in the data, and the position after them."""
@@ -31,4 +47,8 @@ class Task(Protocol):
 
     def probe(self, model: Any) -> list[dict[str, Any]]:
         """What the model attends to in a few sentences, as JSON; nothing if there is nothing to see. First process only."""
+        ...
+
+    def extras(self, averaged: Callable[[], Any]) -> Extras:
+        """For the model file; `averaged()` is the model that will be in it. First process only."""
         ...

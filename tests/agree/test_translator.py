@@ -150,7 +150,9 @@ def test_the_greatest_numbers_are_harmless(tiny_translator: Translator) -> None:
     assert largest.text == tiny_translator.translate(line, max_ratio=100.0).text
 
 
-def test_a_hopeless_model_never_writes_unknown(tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> None:
+def test_a_hopeless_model_never_writes_unknown(
+    tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer
+) -> None:
     torch.manual_seed(0)
     model = build(replace(tiny_recipe.model, tied=False), tiny_tokenizer.size("source"), tiny_tokenizer.size("target"))
     with torch.no_grad():  # every other logit is 0, so that unknown would often win
@@ -309,7 +311,9 @@ def test_threads_do_not_disturb_each_other(tiny_translator: Translator) -> None:
             np.testing.assert_allclose(one.result().weights["cross"], other.weights["cross"], atol=1e-5)
 
 
-def test_attention_of_a_translation_that_never_ends(tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> None:
+def test_attention_of_a_translation_that_never_ends(
+    tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer
+) -> None:
     """It fills the whole position table, and each written piece still has its row."""
     torch.manual_seed(0)
     model = build(replace(tiny_recipe.model, tied=False), tiny_tokenizer.size("source"), tiny_tokenizer.size("target"))

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from regard.config import Recipe
+from regard.config import TranslationRecipe
 from regard.data.tokenizer import Tokenizer
 from regard.models.build import build
 from regard.tasks.translator import Translator
@@ -255,7 +255,7 @@ def test_the_walk_adds_and_normalises_where_the_model_does(
 
 
 def test_learned_positions_and_an_output_of_its_own_are_walked_too(
-    open_page: Open, tmp_path: Path, tiny_recipe: Recipe, tiny_tokenizer: Tokenizer
+    open_page: Open, tmp_path: Path, tiny_recipe: TranslationRecipe, tiny_tokenizer: Tokenizer
 ) -> None:
     recipe = replace(tiny_recipe, model=replace(tiny_recipe.model, positions="learned", tied=False))
     model = build(recipe.model, tiny_tokenizer.size("source"), tiny_tokenizer.size("target"))

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard import config
-from regard.config import ParallelText, Recipe
+from regard.config import ParallelText, TranslationRecipe
 from regard.data import encoding
 from regard.data import prepare as preparing
 from regard.data.cleaning import Cleaner, Report, Seen
@@ -48,7 +48,7 @@ TRAIN, VALID = pairs(700), pairs(40, seed=1)
 
 
 @pytest.fixture
-def recipe(tmp_path: Path) -> Recipe:
+def recipe(tmp_path: Path) -> TranslationRecipe:
     write(tmp_path, "train", TRAIN)
     write(tmp_path, "valid", VALID)
     data = ParallelText(
@@ -58,7 +58,7 @@ def recipe(tmp_path: Path) -> Recipe:
         prepared=str(tmp_path / "prepared"),
         max_pieces=60,
     )
-    return Recipe(name="toy", data=data, tokenizer=config.Tokenizer(pieces=340))
+    return TranslationRecipe(name="toy", data=data, tokenizer=config.Tokenizer(pieces=340))
 
 
 def text(prepared: Prepared, ids: PairIds) -> list[tuple[str, str]]:
@@ -74,7 +74,7 @@ def built(prepared: Prepared) -> int:
     return (prepared.folder / "train.ids").stat().st_ino
 
 
-def test_all_usable_pairs_come_back_in_order(recipe: Recipe) -> None:
+def test_all_usable_pairs_come_back_in_order(recipe: TranslationRecipe) -> None:
     prepared = prepare(recipe, show=False)
     assert text(prepared, prepared.train) == TRAIN
     assert text(prepared, prepared.valid) == VALID
@@ -88,7 +88,7 @@ def test_all_usable_pairs_come_back_in_order(recipe: Recipe) -> None:
     assert set(prepared.checksums) == {"train.a", "train.b", "valid.a", "valid.b"}
 
 
-def test_each_rule_is_applied_and_counted(recipe: Recipe, tmp_path: Path) -> None:
+def test_each_rule_is_applied_and_counted(recipe: TranslationRecipe, tmp_path: Path) -> None:
     long, short = " ".join(WORDS * 3), "bara"
     middling = " ".join(WORDS[:12])
     bad = [
@@ -130,13 +130,13 @@ def test_rules_begin_exactly_at_their_thresholds(source: int, target: int, broke
     assert [rule for rule, count in cleaner.counts.skipped.items() if count] == ([broken] if broken else [])
 
 
-def test_bytes_are_counted(recipe: Recipe, tmp_path: Path) -> None:
+def test_bytes_are_counted(recipe: TranslationRecipe, tmp_path: Path) -> None:
     write(tmp_path, "valid", [("bara", "bara한")])
     prepared = prepare(recipe, show=False)
     assert prepared.report.valid.byte_pieces == [0, 3]
 
 
-def test_a_corpus_that_the_rules_empty_is_refused_with_counts(recipe: Recipe, tmp_path: Path) -> None:
+def test_a_corpus_that_the_rules_empty_is_refused_with_counts(recipe: TranslationRecipe, tmp_path: Path) -> None:
     write(tmp_path, "valid", [("", "x"), ("y", "")])
     with pytest.raises(
         DataError, match=r"no pair of data\.valid can be used:\n.*0 of 2 pairs kept\n *2 skipped: a side"
@@ -145,12 +145,12 @@ def test_a_corpus_that_the_rules_empty_is_refused_with_counts(recipe: Recipe, tm
     assert list((tmp_path / "prepared").iterdir()) == []
 
 
-def test_a_recipe_without_validation_text_is_refused(recipe: Recipe) -> None:
+def test_a_recipe_without_validation_text_is_refused(recipe: TranslationRecipe) -> None:
     with pytest.raises(DataError, match=r"data\.valid names 0 files"):
         prepare(replace(recipe, data=replace(recipe.data, valid=())), show=False)
 
 
-def test_the_number_of_workers_changes_nothing(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_workers_changes_nothing(recipe: TranslationRecipe, monkeypatch: pytest.MonkeyPatch) -> None:
     alone = prepare(recipe, workers=1, show=False)
     monkeypatch.setattr(encoding, "CHUNK", 23)
     many = prepare(replace(recipe, name="other"), workers=2, show=False)
@@ -161,7 +161,7 @@ def test_the_number_of_workers_changes_nothing(recipe: Recipe, monkeypatch: pyte
 
 
 class TestReuse:
-    def test_nothing_changed(self, recipe: Recipe) -> None:
+    def test_nothing_changed(self, recipe: TranslationRecipe) -> None:
         first = prepare(recipe, show=False)
         before = built(first)
         second = prepare(replace(recipe, training=config.Training(seed=9)), show=False)
@@ -170,7 +170,7 @@ class TestReuse:
         assert second.tokenizer == first.tokenizer
         assert second.checksums == first.checksums
 
-    def test_touched_or_moved_but_equal(self, recipe: Recipe, tmp_path: Path) -> None:
+    def test_touched_or_moved_but_equal(self, recipe: TranslationRecipe, tmp_path: Path) -> None:
         first = prepare(recipe, show=False)
         before = built(first)
         other = tmp_path / "other"
@@ -183,7 +183,7 @@ class TestReuse:
         stamps = json.loads((first.folder / "manifest.json").read_text())["inputs"]
         assert {stamp["modified"] for stamp in stamps.values()} == {10**9}  # refreshed, so the next look is quick
 
-    def test_other_text_of_the_same_size(self, recipe: Recipe, tmp_path: Path) -> None:
+    def test_other_text_of_the_same_size(self, recipe: TranslationRecipe, tmp_path: Path) -> None:
         first = prepare(recipe, show=False)
         before = built(first)
         write(tmp_path, "train", [TRAIN[1], TRAIN[0], *TRAIN[2:]])
@@ -201,12 +201,12 @@ class TestReuse:
             lambda recipe: replace(recipe, data=replace(recipe.data, train=("train.b", "train.a"))),
         ],
     )
-    def test_other_settings_get_another_folder(self, recipe: Recipe, changed: Any) -> None:
+    def test_other_settings_get_another_folder(self, recipe: TranslationRecipe, changed: Any) -> None:
         assert prepare(changed(recipe), show=False).folder != prepare(recipe, show=False).folder
 
     @pytest.mark.parametrize("name", ["manifest.json", "tokenizer.json", "train.ids", "valid.starts"])
     @pytest.mark.parametrize("damage", ["cut", "gone"])
-    def test_a_damaged_folder_is_built_again(self, recipe: Recipe, name: str, damage: str) -> None:
+    def test_a_damaged_folder_is_built_again(self, recipe: TranslationRecipe, name: str, damage: str) -> None:
         first = prepare(recipe, show=False)
         path = first.folder / name
         path.unlink() if damage == "gone" else path.write_bytes(path.read_bytes()[:-9])
@@ -216,7 +216,7 @@ class TestReuse:
         assert text(first, prepare(recipe, show=False).train) == TRAIN
 
 
-def test_changed_bytes_are_found_by_verify(recipe: Recipe) -> None:
+def test_changed_bytes_are_found_by_verify(recipe: TranslationRecipe) -> None:
     prepared = prepare(recipe, show=False)
     path = prepared.folder / "train.ids"
     content = bytearray(path.read_bytes())
@@ -232,7 +232,7 @@ def test_a_folder_without_manifest_is_not_prepared(tmp_path: Path) -> None:
 
 
 def test_a_failure_half_way_leaves_nothing_behind(
-    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    recipe: TranslationRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
@@ -246,7 +246,7 @@ def test_a_failure_half_way_leaves_nothing_behind(
     assert text(prepared, prepared.train) == TRAIN
 
 
-def test_what_a_killed_process_left_is_swept_after_a_day(recipe: Recipe, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_is_swept_after_a_day(recipe: TranslationRecipe, tmp_path: Path) -> None:
     folder = prepare(recipe, show=False).folder
     shutil.rmtree(folder)
     young, old = (folder.parent / f".{folder.name}-{age}" for age in ("young", "old"))
@@ -257,20 +257,20 @@ def test_what_a_killed_process_left_is_swept_after_a_day(recipe: Recipe, tmp_pat
     assert {each.name for each in folder.parent.iterdir()} == {folder.name, young.name}
 
 
-def test_a_place_that_cannot_be_written_is_named(recipe: Recipe, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named(recipe: TranslationRecipe, tmp_path: Path) -> None:
     (tmp_path / "prepared").write_text("a file where a folder should be")
     with pytest.raises(DataError, match=r"cannot write the prepared corpus .*data\.prepared"):
         prepare(recipe, show=False)
 
 
-def test_processes_that_prepare_at_once_do_not_harm_each_other(recipe: Recipe, tmp_path: Path) -> None:
+def test_processes_that_prepare_at_once_do_not_harm_each_other(recipe: TranslationRecipe, tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         folders = pool.map(prepare_and_verify, [recipe] * 3, chunksize=1)
     assert len(set(folders)) == 1
     assert [each.name for each in (tmp_path / "prepared").iterdir()] == [Path(folders[0]).name]
 
 
-def test_the_quicker_of_two_processes_wins(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_quicker_of_two_processes_wins(recipe: TranslationRecipe, monkeypatch: pytest.MonkeyPatch) -> None:
     begin, quicker = preparing._build, []
 
     def overtaken(*arguments: Any) -> None:
@@ -284,13 +284,13 @@ def test_the_quicker_of_two_processes_wins(recipe: Recipe, monkeypatch: pytest.M
     assert text(slower, slower.train) == TRAIN
 
 
-def prepare_and_verify(recipe: Recipe) -> str:
+def prepare_and_verify(recipe: TranslationRecipe) -> str:
     prepared = prepare(recipe, show=False)
     prepared.train.verify()
     return str(prepared.folder)
 
 
-def test_the_tokenizer_learns_from_the_whole_corpus(recipe: Recipe, tmp_path: Path) -> None:
+def test_the_tokenizer_learns_from_the_whole_corpus(recipe: TranslationRecipe, tmp_path: Path) -> None:
     write(tmp_path, "train", [*TRAIN, *[(f"q{a}{b} zz", "Q ZZ") for a in "xyz" for b in "0123456789" * 20]])
     small = replace(recipe, tokenizer=replace(recipe.tokenizer, sample=200, pieces=320))
     first = prepare(small, show=False)
@@ -298,7 +298,7 @@ def test_the_tokenizer_learns_from_the_whole_corpus(recipe: Recipe, tmp_path: Pa
     assert prepare(replace(small, name="again"), show=False).tokenizer == first.tokenizer
 
 
-def test_a_report_survives_storage(recipe: Recipe) -> None:
+def test_a_report_survives_storage(recipe: TranslationRecipe) -> None:
     report = prepare(recipe, show=False).report
     assert Report.from_dict(json.loads(json.dumps(asdict(report)))) == report
 

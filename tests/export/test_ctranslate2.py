@@ -43,7 +43,7 @@ def sentences(known: Trained) -> list[list[int]]:
 
 
 @each_variant
-def test_every_kind_of_model_writes_the_same(variant: str, tiny_recipe: config.Recipe) -> None:
+def test_every_kind_of_model_writes_the_same(variant: str, tiny_recipe: config.TranslationRecipe) -> None:
     model = trained(variant, tiny_recipe)
     exported, sources = open_engine(model), source_ids(model)
     for beam in (1, 5):
@@ -91,7 +91,7 @@ def test_nothing_is_written_where_nothing_may_be(known: Trained, engine: CTransl
     assert engine.decode([[]], Search(), known.recipe.decoding)[0][0].tokens == ()
 
 
-def test_an_output_may_be_empty(tiny_recipe: config.Recipe) -> None:
+def test_an_output_may_be_empty(tiny_recipe: config.TranslationRecipe) -> None:
     silent = trained("untied", tiny_recipe)
     with torch.no_grad():
         silent.model.output.weight[END, 0] += 10
@@ -175,7 +175,7 @@ def test_an_export_of_the_very_model_is_used(run: Path, known: Trained, monkeypa
         assert (used.notice, used.int8) == ("", int8)
 
 
-def test_an_export_of_another_state_is_not(run: Path, known: Trained, tiny_recipe: config.Recipe) -> None:
+def test_an_export_of_another_state_is_not(run: Path, known: Trained, tiny_recipe: config.TranslationRecipe) -> None:
     file, other = run / "model.safetensors", trained("pre-norm", tiny_recipe)
     export_ctranslate2(known, run / "ctranslate2", made_from=fingerprint(file))
     save_model(file, unique_weights(other.model), other.recipe, other.tokenizer, {})

@@ -31,13 +31,15 @@ each_export = pytest.mark.parametrize("export", [export_ctranslate2, export_onnx
 
 
 @pytest.fixture(scope="module")
-def model(tiny_recipe: config.Recipe) -> Trained:
+def model(tiny_recipe: config.TranslationRecipe) -> Trained:
     return trained("paper", tiny_recipe)
 
 
 @pytest.mark.parametrize("variant", ["paper", "separate vocabularies"])
 @each_export
-def test_the_folder_documents_itself(export: Export, variant: str, tiny_recipe: config.Recipe, tmp_path: Path) -> None:
+def test_the_folder_documents_itself(
+    export: Export, variant: str, tiny_recipe: config.TranslationRecipe, tmp_path: Path
+) -> None:
     exported = trained(variant, tiny_recipe)
     export(exported, tmp_path / "a" / "out")
     description = read_description(tmp_path / "a" / "out")
@@ -95,7 +97,7 @@ def test_a_full_disk_leaves_what_was_there(
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
 
-def test_fingerprints_tell_models_apart(tiny_recipe: config.Recipe, tmp_path: Path) -> None:
+def test_fingerprints_tell_models_apart(tiny_recipe: config.TranslationRecipe, tmp_path: Path) -> None:
     def stored(name: str, variant: str, provenance: dict[str, int]) -> str:
         each = trained(variant, tiny_recipe)
         save_model(tmp_path / name, unique_weights(each.model), each.recipe, each.tokenizer, provenance)

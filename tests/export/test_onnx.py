@@ -21,7 +21,9 @@ pytest.importorskip("onnxruntime")
 
 
 @each_variant
-def test_every_kind_of_model_writes_the_same(variant: str, tiny_recipe: config.Recipe, tmp_path: Path) -> None:
+def test_every_kind_of_model_writes_the_same(
+    variant: str, tiny_recipe: config.TranslationRecipe, tmp_path: Path
+) -> None:
     model = trained(variant, tiny_recipe)
     export_onnx(model, tmp_path / "out")
     assert not model.model.training
@@ -30,7 +32,7 @@ def test_every_kind_of_model_writes_the_same(variant: str, tiny_recipe: config.R
         require_same(decode(model.model, sources, search, settings), exported.decode(sources, search, settings))
 
 
-def test_prefixes_batches_and_shapes(tiny_recipe: config.Recipe, tmp_path: Path) -> None:
+def test_prefixes_batches_and_shapes(tiny_recipe: config.TranslationRecipe, tmp_path: Path) -> None:
     """Graphs are traced with two sentences of three positions; any other number must do as well."""
     model = trained("paper", tiny_recipe)
     export_onnx(model, tmp_path / "out")
@@ -44,7 +46,7 @@ def test_prefixes_batches_and_shapes(tiny_recipe: config.Recipe, tmp_path: Path)
         )
 
 
-def test_finished_sentences_leave(tiny_recipe: config.Recipe, tmp_path: Path) -> None:
+def test_finished_sentences_leave(tiny_recipe: config.TranslationRecipe, tmp_path: Path) -> None:
     model = trained("paper", tiny_recipe)
     export_onnx(model, tmp_path / "out")
     stepping, plain = OnnxModel(tmp_path / "out"), model.model
@@ -66,7 +68,9 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
         OnnxModel(tmp_path)
 
 
-def test_without_the_extra(tiny_recipe: config.Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra(
+    tiny_recipe: config.TranslationRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(UsageError, match=r"onnx: pip install 'regard\[export\]'"):
         export_onnx(trained("paper", tiny_recipe), tmp_path / "out")

@@ -26,7 +26,7 @@ VARIANTS: dict[str, dict[str, str | bool | int]] = {
 each_variant = pytest.mark.parametrize("variant", VARIANTS)
 
 
-def trained(variant: str, recipe: config.Recipe) -> Trained:
+def trained(variant: str, recipe: config.TranslationRecipe) -> Trained:
     """No two parameters are alike, neither biases nor norms, so that none can take another's place unnoticed."""
     changes = dict(VARIANTS[variant])
     pieces = replace(recipe.tokenizer, joint=bool(changes.pop("joint", True)))

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard import config
 from regard.attention.masks import causal_mask
 from regard.attention.multi_head import SelfAttention
+from regard.limits import SIZES
 from regard.models.build import Model, build
 from regard.models.layers import DecoderLayer, EncoderLayer
 from tests.models.small import assert_same, ragged, small_model
@@ -25,7 +26,7 @@ NORMS = pytest.mark.parametrize("norm", ["post", "pre"])
 )
 def test_as_many_parameters_as_the_paper(size: str, counted: float, paper: float, margin: float) -> None:
     """Table 3, with its 37,000 joint pieces."""
-    settings = config.Transformer(size=size, **config.SIZES["transformer"][size])
+    settings = config.Transformer(size=size, **SIZES[config.Transformer][size])
     with torch.device("meta"):
         model = build(settings, 37_000, 37_000)
     count = sum(parameter.numel() for parameter in model.parameters())

@@ -26,7 +26,9 @@ TEXTS = made_up_sentences(1, 16)
 
 
 @pytest.fixture(scope="module", params=RIVALS)
-def rival(request: pytest.FixtureRequest, tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> Translator:
+def rival(
+    request: pytest.FixtureRequest, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer
+) -> Translator:
     return taught(replace(tiny_recipe, name=request.param, model=RIVALS[request.param]), tiny_tokenizer)
 
 

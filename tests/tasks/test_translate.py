@@ -28,7 +28,7 @@ def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> None:
 
 
 @pytest.fixture(scope="module")
-def recipe(tmp_path_factory: pytest.TempPathFactory, tiny_recipe: config.Recipe) -> config.Recipe:
+def recipe(tmp_path_factory: pytest.TempPathFactory, tiny_recipe: config.TranslationRecipe) -> config.TranslationRecipe:
     folder = tmp_path_factory.mktemp("task")
     write_pairs(folder / "train.tsv", PAIRS)
     write_pairs(folder / "valid.tsv", [HUGE, HUGE[::-1], *PAIRS[:20], ("", "Nothing."), *PAIRS[20:30]])
@@ -42,23 +42,23 @@ def recipe(tmp_path_factory: pytest.TempPathFactory, tiny_recipe: config.Recipe)
 
 
 @pytest.fixture(scope="module")
-def prepared(recipe: config.Recipe) -> Prepared:
+def prepared(recipe: config.TranslationRecipe) -> Prepared:
     return prepare(recipe, show=False)
 
 
 @pytest.fixture(scope="module")
-def model(recipe: config.Recipe, prepared: Prepared) -> Model:
+def model(recipe: config.TranslationRecipe, prepared: Prepared) -> Model:
     torch.manual_seed(1)
     return build(recipe.model, prepared.tokenizer.size("source"), prepared.tokenizer.size("target")).eval()
 
 
-def task_of(recipe: config.Recipe, prepared: Prepared, parts: int = 1) -> TranslationTask:
+def task_of(recipe: config.TranslationRecipe, prepared: Prepared, parts: int = 1) -> TranslationTask:
     return TranslationTask(recipe, prepared, parts, torch.device("cpu"))
 
 
 @pytest.mark.parametrize("parts", [1, 2, 4])
 def test_parts_share_the_budget_and_an_epoch_holds_every_pair_once(
-    recipe: config.Recipe, prepared: Prepared, parts: int
+    recipe: config.TranslationRecipe, prepared: Prepared, parts: int
 ) -> None:
     task, position, rows = task_of(recipe, prepared, parts), (0, 0), []
     while position[0] == 0:
@@ -71,7 +71,9 @@ def test_parts_share_the_budget_and_an_epoch_holds_every_pair_once(
     assert sorted(rows) == list(range(len(prepared.train)))
 
 
-def test_the_loss_of_a_batch_is_the_sum_of_its_pairs(recipe: config.Recipe, prepared: Prepared, model: Model) -> None:
+def test_the_loss_of_a_batch_is_the_sum_of_its_pairs(
+    recipe: config.TranslationRecipe, prepared: Prepared, model: Model
+) -> None:
     task = task_of(recipe, prepared)
     rows = np.arange(9)
     together = task.loss(model, rows)
@@ -82,7 +84,7 @@ def test_the_loss_of_a_batch_is_the_sum_of_its_pairs(recipe: config.Recipe, prep
 
 
 def test_validation_is_of_every_token_and_of_sentences_from_all_over(
-    recipe: config.Recipe, prepared: Prepared, model: Model
+    recipe: config.TranslationRecipe, prepared: Prepared, model: Model
 ) -> None:
     task = task_of(recipe, prepared)
     with torch.inference_mode():
@@ -99,7 +101,7 @@ def test_validation_is_of_every_token_and_of_sentences_from_all_over(
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_validation_bleu_is_that_of_the_texts_it_would_write(
-    recipe: config.Recipe, prepared: Prepared, tiny_translator: Translator, language: str
+    recipe: config.TranslationRecipe, prepared: Prepared, tiny_translator: Translator, language: str
 ) -> None:
     """With the learned tokenizer's model, so that the outputs share words with the references."""
     recipe = replace(recipe, data=replace(recipe.data, target_language=language))
@@ -129,7 +131,7 @@ def test_the_limit_grows_with_the_source_and_ends_with_the_table() -> None:
     assert length_limit(10, config.Decoding(max_ratio=1e308), 30) == 30
 
 
-def test_test_sets_lose_nothing(recipe: config.Recipe) -> None:
+def test_test_sets_lose_nothing(recipe: config.TranslationRecipe) -> None:
     (own,) = recipe_test_sets(recipe)
     assert own.name == "own"
     assert list(zip(own.sources, own.references, strict=True)) == [("", "Nothing."), *PAIRS[:2], ("Nothing.", "")]

@@ -27,7 +27,7 @@ def sentences(seed: int, count: int) -> list[list[str]]:
 @cache
 def toy(reverse: bool, layers: int, heads: int, updates: int = 250) -> Translator:
     """Learns in a few seconds."""
-    recipe = config.Recipe(
+    recipe = config.TranslationRecipe(
         name="toy",
         data=config.ParallelText(max_pieces=30),
         tokenizer=config.Tokenizer(pieces=300, coverage=1.0),

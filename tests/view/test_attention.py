@@ -28,7 +28,7 @@ ROUGH = {"rtol": 4e-3, "atol": 4e-3}  # sums of numbers in half precision
 
 
 @pytest.fixture(scope="module")
-def other_norm(tiny_recipe: config.Recipe, tiny_tokenizer: Tokenizer) -> Translator:
+def other_norm(tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> Translator:
     """Untrained, with the normalisation that the trained tiny model does not have, and learned positions."""
     other = "pre" if tiny_recipe.model.norm == "post" else "post"
     recipe = replace(tiny_recipe, model=replace(tiny_recipe.model, norm=other, positions="learned", encoder_layers=1))

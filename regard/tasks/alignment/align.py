@@ -10,7 +10,8 @@ from regard.errors import UsageError
 from regard.tasks.alignment.choice import Choice, choose, looks_of
 from regard.tasks.alignment.links import Weights, backward_links, forward_links, grow
 from regard.tasks.alignment.words import Look, Pair, encode, trouble, word_weights
-from regard.tasks.translator import LOOK_AHEAD, Translator, in_blocks
+from regard.tasks.texts import LOOK_AHEAD, in_blocks
+from regard.tasks.translator import Translator
 
 
 class Link(NamedTuple):

@@ -1,0 +1,281 @@
+"""Labelled text → a prepared folder: TSV, CSV or JSONL, the tokenizer, and for each text its ids and the number of its label.
+
+A text and its label are kept as a pair whose target is one id.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from regard.config import ClassificationRecipe, LabelledText
+from regard.data.corpus import locate, read_lines
+from regard.data.ids import PairWriter, smallest_type
+from regard.data.pairs import counted, take_sample, write_tokenizer
+from regard.data.progress import progress
+from regard.data.tokenizer import BYTES, Tokenizer, train_text_tokenizer
+from regard.errors import DataError, did_you_mean
+
+SETTINGS = ("text", "label", "split", "quoted", "replace", "hold_out", "max_pieces")
+CHUNK = 1_000  # texts encoded together
+SHOWN = 20  # labels in a message
+
+
+class Example(NamedTuple):
+    """A text and what it is called."""
+
+    text: str
+    label: str
+    line: int
+
+
+def read_split(data: LabelledText, split: str) -> Iterator[Example]:
+    """The examples of `train`, `valid` or a test set, as the recipe says where they are."""
+    if split == "valid" and not data.valid:
+        return _held_out(data, wanted=True)
+    if split == "train" and not data.valid:
+        return _held_out(data, wanted=False)
+    files = {"train": data.train, "valid": data.valid}.get(split) or data.test[split]
+    return read_examples(locate(files[0], data), data, split)
+
+
+def _held_out(data: LabelledText, wanted: bool) -> Iterator[Example]:
+    """Every n-th row of the training text, or the rest: spread evenly, since many corpora are sorted by label."""
+    share = data.hold_out
+    for number, example in enumerate(read_examples(locate(data.train[0], data), data, "train")):
+        if (int((number + 1) * share) > int(number * share)) == wanted:
+            yield example
+
+
+def read_examples(path: Path, data: LabelledText, split: str) -> Iterator[Example]:
+    """The rows of one file that belong to a split; what is wrong is said with the line."""
+    seen: dict[str, None] = {}
+    found = False
+    for line, cells in _rows(path, data):
+        if data.split and (name := cells[2].strip()) != split:
+            if len(seen) < SHOWN:
+                seen[name] = None
+            continue
+        found = True
+        label = cells[1].strip()
+        if not label:
+            raise DataError(f"{path}, line {line} has no label: column {data.label!r} is empty; see data.label")
+        yield Example(clean(cells[0], data), label, line)
+    if not found:
+        raise DataError(
+            f"{path} has no row of the split {split!r}; column {data.split!r} holds: {', '.join(seen)}"
+            if seen
+            else f"{path} has no rows"
+        )
+
+
+def clean(text: str, data: LabelledText) -> str:
+    """A text as the model is to see it: on one line, with what the recipe replaces."""
+    for old, new in data.replace.items():
+        text = text.replace(old, new)
+    return " ".join(text.split())
+
+
+def _rows(path: Path, data: LabelledText) -> Iterator[tuple[int, list[str]]]:
+    """Line number, and the cells asked for: text, label, and the split if there is a column of it."""
+    wanted = [data.text, data.label, *([data.split] if data.split else [])]
+    name = path.name.removesuffix(".gz").removesuffix(".xz")
+    if name.endswith(".jsonl"):
+        yield from _json_rows(path, wanted)
+        return
+    cells = (
+        _quoted(path, "," if name.endswith(".csv") else "\t") if data.quoted or name.endswith(".csv") else _tabs(path)
+    )
+    places: list[int] | None = [int(each) - 1 for each in wanted] if all(map(str.isdecimal, wanted)) else None
+    for line, row in cells:
+        if places is None:
+            places = [_place(each, row, path) for each in wanted]
+        elif len(row) <= max(places):
+            raise DataError(
+                f"{path}, line {line} has {len(row)} columns, but column {max(places) + 1} is asked for;"
+                " see data.text, data.label and data.split"
+            )
+        else:
+            yield line, [row[place] for place in places]
+
+
+def _place(column: str, header: Sequence[str], path: Path) -> int:
+    if column.isdecimal():
+        return int(column) - 1
+    names = [each.strip() for each in header]
+    if column not in names:
+        hint = did_you_mean(column, names)
+        raise DataError(
+            f"{path} has no column {column!r}.{hint} Its first row holds: {', '.join(names)}. "
+            "Without names in the first row, give columns by number: data.text, data.label"
+        )
+    return names.index(column)
+
+
+def _tabs(path: Path) -> Iterator[tuple[int, list[str]]]:
+    return ((number, line.split("\t")) for number, line in enumerate(read_lines(path), start=1))
+
+
+def _quoted(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """A quoted cell may hold separators, doubled quotes and line ends."""
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader((f"{line}\n" for line in read_lines(path)), delimiter=separator, strict=True)
+    begin = 1
+    try:
+        for row in reader:
+            if row:
+                yield begin, row
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(f"{path}, line {begin} cannot be read: {error}. Is a double quote left open?") from None
+
+
+def _json_rows(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise DataError(f"{path}, line {number} is not JSON: {error}") from None
+        cells = []
+        for name in wanted:
+            if not isinstance(row, dict) or name not in row:
+                names = list(row) if isinstance(row, dict) else []
+                holds = f"it holds {', '.join(names)}" if names else "it is no object"
+                raise DataError(f"{path}, line {number} has no {name!r}: {holds}; see data.text and data.label")
+            cells.append(row[name] if isinstance(row[name], str) else json.dumps(row[name]))
+        yield number, cells
+
+
+@dataclass
+class Counts:
+    """What became of the texts of one split."""
+
+    read: int = 0
+    empty: int = 0
+    long: int = 0
+    pieces: int = 0
+    byte_pieces: int = 0
+    labels: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> int:
+        return self.read - self.empty
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was read, kept and will be shortened, and how often each label occurs."""
+
+    max_pieces: int
+    labels: list[str]
+    train: Counts
+    valid: Counts
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Report:
+        """Read what `dataclasses.asdict` made of a report."""
+        splits = {name: Counts(**stored[name]) for name in ("train", "valid")}
+        return cls(stored["max_pieces"], list(stored["labels"]), **splits)
+
+    def lines(self) -> list[str]:
+        """The report for people."""
+        return [
+            line for name, counts in (("train", self.train), ("valid", self.valid)) for line in self._of(name, counts)
+        ]
+
+    def check(self) -> None:
+        """Refuse a corpus from which nothing can be learned."""
+        for name, counts in (("train", self.train), ("valid", self.valid)):
+            if not counts.kept:
+                raise DataError(f"no text of data.{name} can be used: all {counts.read:,} are empty")
+        if len(self.labels) < 2:
+            raise DataError(f"every text of data.train has the label {self.labels[0]!r}; there is nothing to learn")
+
+    def _of(self, name: str, counts: Counts) -> list[str]:
+        lines = [f"{name}: {counts.kept:,} of {counts.read:,} texts kept; {counts.empty:,} are empty"]
+        most = counts.labels.get(max(counts.labels, key=lambda each: counts.labels[each]), 0)
+        told = sorted(counts.labels.items(), key=lambda each: -each[1])
+        shown = ", ".join(f"{label} {count / counts.kept:.1%}" for label, count in told[:SHOWN])
+        more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+        lines.append(
+            f"  labels: {shown}{more}; always answering the first would be right {most / counts.kept:.1%} of the time"
+        )
+        lines.append(f"  {counts.pieces:,} pieces, {counts.pieces / counts.kept:.1f} per text,"
+                     f" {counts.byte_pieces / max(1, counts.pieces):.3%} of them single bytes of unseen characters")  # fmt: skip
+        lines.append(f"  {counts.long:,} texts ({counts.long / counts.kept:.1%}) are longer than data.max_pieces ="
+                     f" {self.max_pieces:,}; see data.long")  # fmt: skip
+        return lines
+
+
+def build(folder: Path, recipe: ClassificationRecipe, workers: int | None, show: bool) -> tuple[dict[str, Any], Report]:
+    """Write the folder → what its manifest says of each split, and the report. `workers` is of other kinds of text."""
+    data = recipe.data
+    with progress(show) as bar:
+        seen: Counter[str] = Counter()
+
+        def texts() -> Iterator[str]:
+            for example in counted(read_split(data, "train"), bar, "Reading train", None):
+                seen[example.label] += 1
+                yield example.text
+
+        sample, total = take_sample(texts(), recipe.tokenizer.sample)
+        labels = sorted(seen, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0, label))
+        task = bar.add_task("Learning pieces", total=None)
+        tokenizer = train_text_tokenizer(sample, recipe.tokenizer)
+        del sample
+        write_tokenizer(folder, tokenizer)
+        bar.update(task, total=1, completed=1)
+        splits: dict[str, Any] = {}
+        counts: dict[str, Counts] = {}
+        for split, size in (("train", total), ("valid", None)):
+            examples = counted(read_split(data, split), bar, f"Encoding {split}", size)
+            splits[split], counts[split] = _write(folder, split, examples, tokenizer, labels, data.max_pieces)
+    return splits, Report(data.max_pieces, labels, **counts)
+
+
+def _write(
+    folder: Path, split: str, examples: Iterable[Example], tokenizer: Tokenizer, labels: list[str], max_pieces: int
+) -> tuple[dict[str, Any], Counts]:
+    numbers = {label: number for number, label in enumerate(labels)}
+    kind = smallest_type(max(tokenizer.size("source"), len(labels)))
+    counts, stream = Counts(labels=dict.fromkeys(labels, 0)), iter(examples)
+    with PairWriter(folder, split, kind) as writer:
+        while chunk := list(islice(stream, CHUNK)):
+            known = [(require_label(each, numbers, split), each) for each in chunk]
+            encoded = tokenizer.encode_all([each.text for each in chunk], "source")
+            counts.read += len(chunk)
+            kept = [(ids, number) for ids, (number, _) in zip(encoded, known, strict=True) if ids]
+            counts.empty += len(chunk) - len(kept)
+            if not kept:
+                continue
+            for _, number in kept:
+                counts.labels[labels[number]] += 1
+            lengths = np.array([(len(ids), 1) for ids, _ in kept], dtype=np.int32)
+            flat = np.fromiter(chain.from_iterable((*ids, number) for ids, number in kept), dtype=np.int64)
+            of_text = np.repeat(np.tile([True, False], len(kept)), lengths.ravel())
+            counts.long += int((lengths[:, 0] > max_pieces).sum())
+            counts.pieces += int(lengths[:, 0].sum())
+            counts.byte_pieces += int((of_text & (flat >= BYTES.start) & (flat < BYTES.stop)).sum())
+            writer.add(flat, lengths)
+        return writer.finish(), counts
+
+
+def require_label(example: Example, numbers: Mapping[str, int], where: str) -> int:
+    """The number of a label, which must be one that training knows."""
+    if example.label not in numbers:
+        known = ", ".join(list(numbers)[:SHOWN])
+        raise DataError(
+            f"{where}, line {example.line}: the label {example.label!r} does not occur in the training text, which knows "
+            f"{known}.{did_you_mean(example.label, numbers)}"
+        )
+    return numbers[example.label]

@@ -1,0 +1,116 @@
+"""Plain text → a prepared folder: the tokenizer, and one stream of ids in which every line has its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regard.config import LanguageRecipe, PlainText
+from regard.data.corpus import locate, read_lines
+from regard.data.ids import PairWriter, smallest_type
+from regard.data.pairs import counted, take_sample, write_tokenizer
+from regard.data.progress import progress
+from regard.data.tokenizer import BYTES, END, UNKNOWN, Tokenizer, train_text_tokenizer
+from regard.errors import DataError
+
+SETTINGS = ("documents", "max_pieces")
+CHUNK = 1_000  # lines encoded together
+
+
+def read_split(data: PlainText, split: str) -> Iterator[str]:
+    """The lines of `train`, `valid` or a test set."""
+    files = {"train": data.train, "valid": data.valid}.get(split) or data.test[split]
+    return read_documents(files, data)
+
+
+def read_documents(files: Sequence[str], data: PlainText) -> Iterator[str]:
+    """The lines of files that follow each other; where each line is a document of its own, blank ones are none."""
+    for file in files:
+        lines = (line.strip() for line in read_lines(locate(file, data)))
+        yield from lines if data.documents == "stream" else filter(None, lines)
+
+
+@dataclass
+class Counts:
+    """How much text there is. A word is what stands between spaces; the end of a line counts as one."""
+
+    lines: int = 0
+    words: int = 0
+    pieces: int = 0
+    byte_pieces: int = 0
+    unknown: int = 0
+
+    def add(self, texts: Sequence[str], ids: np.ndarray) -> None:
+        self.lines += len(texts)
+        self.words += sum(len(text.split()) + 1 for text in texts)
+        self.pieces += len(ids)
+        self.byte_pieces += int(((ids >= BYTES.start) & (ids < BYTES.stop)).sum())
+        self.unknown += int((ids == UNKNOWN).sum())
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was read."""
+
+    words: bool
+    """Whether pieces are words, and those that are missing unknown."""
+    train: Counts
+    valid: Counts
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Report:
+        """Read what `dataclasses.asdict` made of a report."""
+        return cls(stored["words"], Counts(**stored["train"]), Counts(**stored["valid"]))
+
+    def lines(self) -> list[str]:
+        """The report for people."""
+        told = []
+        for name, counts in (("train", self.train), ("valid", self.valid)):
+            rare = f"{counts.unknown:,} of them unknown"
+            spelled = f"{counts.byte_pieces / max(1, counts.pieces):.3%} of them single bytes of unseen characters"
+            told.append(f"{name}: {counts.lines:,} lines, {counts.words:,} words with the lines' ends")
+            told.append(f"  {counts.pieces:,} pieces, {rare if self.words else spelled}")
+        return told
+
+    def check(self) -> None:
+        """Refuse a corpus of which nothing is left."""
+        for name, counts in (("train", self.train), ("valid", self.valid)):
+            if counts.words == counts.lines:
+                raise DataError(f"data.{name} holds no text")
+
+
+def build(folder: Path, recipe: LanguageRecipe, workers: int | None, show: bool) -> tuple[dict[str, Any], Report]:
+    """Write the folder → what its manifest says of each split, and the report. `workers` is of other kinds of text."""
+    data = recipe.data
+    with progress(show) as bar:
+        lines = counted(read_documents(data.train, data), bar, "Reading train", None)
+        sample, total = take_sample(filter(None, lines), recipe.tokenizer.sample)
+        if not sample:
+            raise DataError("data.train holds no text")
+        task = bar.add_task("Learning pieces", total=None)
+        tokenizer = train_text_tokenizer(sample, recipe.tokenizer)
+        del sample
+        write_tokenizer(folder, tokenizer)
+        bar.update(task, total=1, completed=1)
+        splits: dict[str, Any] = {}
+        counts: dict[str, Counts] = {}
+        for split, files, size in (("train", data.train, total), ("valid", data.valid, None)):
+            documents = counted(read_documents(files, data), bar, f"Encoding {split}", size)
+            splits[split], counts[split] = _write(folder, split, documents, tokenizer)
+    return splits, Report(recipe.tokenizer.kind == "words", **counts)
+
+
+def _write(folder: Path, split: str, documents: Iterable[str], tokenizer: Tokenizer) -> tuple[dict[str, Any], Counts]:
+    counts, stream = Counts(), iter(documents)
+    with PairWriter(folder, split, smallest_type(tokenizer.size("source"))) as writer:
+        while chunk := list(islice(stream, CHUNK)):
+            encoded = [[*ids, END] for ids in tokenizer.encode_all(chunk, "source")]
+            flat = np.fromiter(chain.from_iterable(encoded), dtype=np.int64)
+            counts.add(chunk, flat)
+            writer.add(flat, np.array([(len(ids), 0) for ids in encoded], dtype=np.int32))
+        return writer.finish(), counts

@@ -1,0 +1,115 @@
+"""The encoder alone: a text → scores of its labels.
+
+S texts · T positions · N real positions of all texts · D width · C labels · V vocabulary
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from regard import config
+from regard.attention.dropout import Dropout
+from regard.attention.layout import lay_out
+from regard.attention.masks import PAD, padding_mask
+from regard.attention.multi_head import linear
+from regard.attention.positions import POSITIONS
+from regard.attention.record import Observed
+from regard.models.encoder_decoder import embedding
+from regard.models.layers import Embedding, EncoderLayer
+
+MULTIPLIER = 6_364_136_223_846_793_005  # of Knuth's generator: odd, its bits without pattern
+LOUDNESS = 20.0  # of a vote: learned at the pace of all other weights, votes would be too slow
+
+
+class TextClassifier(Observed):
+    """Layers of self-attention that see the whole text, one vector for all of it, and a score for each label."""
+
+    def __init__(self, settings: config.TextEncoder, size: int, labels: int) -> None:
+        super().__init__()
+        self.max_positions, self.heads, self.pooling = settings.max_positions, settings.heads, settings.pooling
+        positions = POSITIONS[settings.positions](settings.max_positions, settings.width)
+        self.embedding = Embedding(embedding(size, settings.width), settings.dropout, positions)
+        self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
+        self.norm = nn.LayerNorm(settings.width) if settings.norm == "pre" else nn.Identity()
+        self.drop = Dropout(settings.dropout)
+        self.output = linear(settings.width, labels)
+        self.votes = Votes(settings.ngrams, settings.buckets, labels) if settings.ngrams > 1 else None
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Ids [S, T] → logits [S, C]."""
+        pooled = self.pool(self.encode(ids), ids)  # [S, D]
+        logits: Tensor = self.output(self.drop(pooled))
+        if self.votes is not None:
+            logits = logits + self.votes(ids)
+        self.note(pooled=pooled, logits=logits)
+        return logits
+
+    def encode(self, ids: Tensor) -> Tensor:
+        """Ids [S, T] → states of real positions [N, D], text after text; padding is never computed on a CPU."""
+        layout = lay_out(ids, packed=True)
+        may_look = padding_mask(ids)  #            [S, 1, 1, T]
+        x = self.embedding(ids, layout=layout)  #  [N, D]
+        for layer in self.layers:
+            x = layer(x, may_look, layout)
+        return layout.only_real(self.norm(x), ids)
+
+    def pool(self, states: Tensor, ids: Tensor) -> Tensor:
+        """States of real positions [N, D] → one vector for each text [S, D]."""
+        real = ids != PAD  # [S, T]
+        rows = states.new_full((*ids.shape, states.size(-1)), float("-inf") if self.pooling == "max" else 0.0)
+        rows = rows.masked_scatter(real.unsqueeze(-1), states)  # [S, T, D]
+        if self.pooling == "max":
+            return rows.amax(1)
+        return rows[:, 0] if self.pooling == "first" else rows.sum(1) / real.sum(1, keepdim=True)
+
+    def guess(self, states: Tensor) -> Tensor:
+        """States [N, D] → which pieces stand there, as logits [N, V]: what masked text teaches."""
+        return nn.functional.linear(states, self.embedding.table.weight)
+
+    def attention_names(self) -> dict[str, list[str]]:
+        """By kind of attention, the modules that attend, first layer first: their names in a record."""
+        return {"encoder": [f"layers.{layer}.self_attention" for layer in range(len(self.layers))]}
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+
+class Votes(nn.Module):
+    """Every run of up to n pieces votes for labels, once in a text; its votes are found by its hash.
+
+    This is a linear model of n-grams, hard to beat where single phrases decide (Wang and Manning 2012). What is left for
+    attention to learn is what no phrase tells.
+    """
+
+    def __init__(self, longest: int, buckets: int, labels: int) -> None:
+        super().__init__()
+        self.longest = longest
+        self.table = nn.Embedding(buckets, labels)
+        nn.init.zeros_(self.table.weight)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Ids [S, T] → votes [S, C], divided by the root of how many voted, so that long texts are no more certain."""
+        runs = self.runs(ids)  # [S, R]
+        counted = (runs != PAD).float()
+        votes = nn.functional.embedding_bag(runs, self.table.weight, mode="sum", per_sample_weights=counted)  # [S, C]
+        return votes * (LOUDNESS / counted.sum(1, keepdim=True).clamp(min=1).sqrt())
+
+    def runs(self, ids: Tensor) -> Tensor:
+        """Ids [S, T] → the bucket of each different run of pieces [S, R], PAD where there is none."""
+        found, hashed = [], torch.zeros_like(ids)
+        for length in range(1, min(self.longest, ids.size(1)) + 1):
+            hashed = _mixed(hashed[:, : ids.size(1) - length + 1] * MULTIPLIER + ids[:, length - 1 :])
+            bucket = 1 + hashed % (self.table.num_embeddings - 1)
+            found.append(bucket.masked_fill(ids[:, length - 1 :] == PAD, PAD))  # padding is last: the rest is real
+        runs = torch.cat(found, 1).sort(1).values
+        again = torch.zeros_like(runs, dtype=torch.bool)
+        again[:, 1:] = runs[:, 1:] == runs[:, :-1]
+        return runs.masked_fill(again, PAD)
+
+
+def _mixed(numbers: Tensor) -> Tensor:
+    """Whole numbers, well mixed: each bit of the input changes about half of the output's."""
+    numbers = (numbers ^ (numbers >> 31)) * MULTIPLIER
+    return numbers ^ (numbers >> 29)

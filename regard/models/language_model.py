@@ -1,0 +1,190 @@
+"""The decoder alone: what was written so far → what comes next (Radford et al. 2018), and its recurrent rival.
+
+S texts · W hypotheses of each · N = S·W rows · K positions of the prompt · T positions · D width · V vocabulary
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, cast
+
+import torch
+from torch import Tensor, nn
+
+from regard import config
+from regard.attention.cache import KeyValueCache
+from regard.attention.dropout import Dropout
+from regard.attention.layout import PADDED, lay_out
+from regard.attention.masks import causal_mask
+from regard.attention.positions import POSITIONS
+from regard.attention.record import Observed
+from regard.models.encoder_decoder import embedding
+from regard.models.layers import Embedding, EncoderLayer
+from regard.models.rnn import RecurrentState, Stack
+from regard.models.written import Written
+
+
+class LanguageModel(Observed, ABC):
+    """Ids in, hidden states out; `project` turns states into the log-probabilities of the next piece."""
+
+    max_positions: int
+    heads = 1
+    embedding: Embedding
+    output: Output
+
+    @abstractmethod
+    def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
+        """Ids [S, T] → states [S, T, D], each seeing only its past; `packed` gives those of real positions only [N, D]."""
+
+    @abstractmethod
+    def start(self, source: Tensor) -> Any:
+        """Ids that were written before [S, K], all real → the state after them."""
+
+    @abstractmethod
+    def advance(self, last: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """The last id of each row [N] → hidden states [N, D], and the state after."""
+
+    @abstractmethod
+    def attention_names(self) -> dict[str, list[str]]:
+        """By kind of attention, the modules that attend, first layer first: their names in a record."""
+
+    def step(self, last: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """The last id of each row [N] → logits for the next [N, V], and the state after."""
+        states, state = self.advance(last, state)
+        return self.project(states), state
+
+    def project(self, states: Tensor) -> Tensor:
+        logits: Tensor = self.output(states)  # [.., D] → [.., V]
+        self.note(logits=logits)
+        return logits
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+
+class Output(nn.Module):
+    """States → logits over the vocabulary, or, where it is cut, log-probabilities (adaptive softmax, Grave et al. 2017).
+
+    Frequent pieces and one gate for each part of the rest share the first softmax; a rare piece has the probability of
+    its gate times its own within its part. Training computes only the parts that it needs: see training/loss.py.
+    """
+
+    weight: Tensor
+
+    def __init__(self, weight: Tensor, cutoffs: tuple[int, ...] = ()) -> None:
+        super().__init__()
+        self.weight, self.cutoffs = weight, tuple(cut for cut in cutoffs if cut < len(weight))
+        if self.cutoffs:
+            self.gates = nn.Parameter(torch.empty(len(self.cutoffs), weight.size(1)))
+            nn.init.normal_(self.gates, std=weight.size(1) ** -0.5)
+
+    def head(self) -> Tensor:
+        """The rows of the first softmax: frequent pieces, then gates."""
+        return torch.cat([self.weight[: self.cutoffs[0]], self.gates]) if self.cutoffs else self.weight
+
+    def tails(self) -> list[tuple[int, int]]:
+        """First and last + 1 id of each part that has a gate."""
+        return list(zip(self.cutoffs, (*self.cutoffs[1:], len(self.weight)), strict=True)) if self.cutoffs else []
+
+    def forward(self, states: Tensor) -> Tensor:
+        logits = nn.functional.linear(states, self.head())  # [.., V]
+        if not self.cutoffs:
+            return logits
+        frequent, gates = torch.split(logits.log_softmax(-1), [self.cutoffs[0], len(self.cutoffs)], -1)
+        parts = [frequent]
+        for gate, (begin, end) in zip(gates.unbind(-1), self.tails(), strict=True):
+            within = nn.functional.linear(states, self.weight[begin:end]).log_softmax(-1)
+            parts.append(gate.unsqueeze(-1) + within)
+        return torch.cat(parts, -1)
+
+
+class TransformerLanguageModel(LanguageModel):
+    """Layers of self-attention that look only back, and nothing else to look at."""
+
+    def __init__(self, settings: config.TextDecoder, size: int) -> None:
+        super().__init__()
+        self.max_positions, self.heads = settings.max_positions, settings.heads
+        table = embedding(size, settings.width)
+        positions = POSITIONS[settings.positions](settings.max_positions, settings.width)
+        self.embedding = Embedding(table, settings.dropout, positions)
+        self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
+        self.norm = nn.LayerNorm(settings.width) if settings.norm == "pre" else nn.Identity()
+        self.drop = Dropout(settings.dropout)
+        self.output = Output(output_weight(table, settings.tied), settings.cutoffs)
+
+    def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
+        layout = lay_out(ids, packed)
+        may_look_back = causal_mask(ids.size(1), device=ids.device)  # padding is last, hence in the future
+        x = self.embedding(ids, layout=layout)  #                      [S, T, D]
+        for layer in self.layers:
+            x = layer(x, may_look_back, layout)
+        states: Tensor = self.drop(self.norm(x))
+        self.note(states=states)
+        return layout.only_real(states, ids) if packed else states
+
+    def start(self, source: Tensor) -> Written:
+        state = Written([KeyValueCache() for _ in self.layers], length=source.size(1))
+        if source.size(1):
+            x = self.embedding(source)  #  [S, K, D]
+            for layer, cache in zip(self.writing_layers(), state.caches, strict=True):
+                x = layer(x, causal_mask(source.size(1), device=source.device), cache=cache)
+        return state
+
+    def advance(self, last: Tensor, state: Written) -> tuple[Tensor, Written]:
+        x = self.embedding(last[:, None], state.length)  #  [N, 1, D]
+        x = x.view(-1, state.hypotheses, x.size(-1))  #     [S, W, D]
+        state = state.longer()
+        for layer, cache in zip(self.writing_layers(), state.caches, strict=True):
+            x = layer(x, state.own, cache=cache)
+        states: Tensor = self.norm(x).flatten(0, 1)  #      [N, D]
+        return states, state
+
+    def writing_layers(self) -> Iterable[EncoderLayer]:
+        return cast("Iterable[EncoderLayer]", self.layers)  # ModuleList does not tell what it holds
+
+    def attention_names(self) -> dict[str, list[str]]:
+        return {"decoder": [f"layers.{layer}.self_attention" for layer in range(len(self.layers))]}
+
+
+class RecurrentLanguageModel(LanguageModel):
+    """A state that is carried from piece to piece (Mikolov et al. 2010, with LSTM or GRU cells)."""
+
+    def __init__(self, settings: config.RecurrentDecoder, size: int) -> None:
+        super().__init__()
+        self.max_positions = settings.max_positions
+        table = embedding(size, settings.width)
+        self.embedding = Embedding(table, settings.dropout)
+        self.stack = Stack(settings, settings.width, settings.layers)
+        self.drop = Dropout(settings.dropout)
+        self.output = Output(output_weight(table, settings.tied), settings.cutoffs)
+        self.layers, self.width = settings.layers, settings.width
+
+    def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
+        states, _ = self.write(ids, self.nothing(len(ids)))  # [S, T, D]
+        self.note(states=states)
+        return PADDED.only_real(states, ids) if packed else states
+
+    def write(self, ids: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+        """Ids [N, T] after a state [N, L, P, D] → states [N, T, D], and the state after."""
+        outputs, hidden = self.stack(self.embedding(ids), hidden)
+        return self.drop(outputs), hidden
+
+    def nothing(self, rows: int) -> Tensor:
+        return self.output.weight.new_zeros(rows, self.layers, self.stack.parts, self.width)  # [N, L, P, D]
+
+    def start(self, source: Tensor) -> RecurrentState:
+        hidden = self.nothing(len(source))
+        return RecurrentState(self.write(source, hidden)[1] if source.size(1) else hidden)
+
+    def advance(self, last: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        states, hidden = self.write(last[:, None], state.hidden)  # [N, 1, D]
+        return states.squeeze(1), RecurrentState(hidden, hypotheses=state.hypotheses)
+
+    def attention_names(self) -> dict[str, list[str]]:
+        return {}
+
+
+def output_weight(table: nn.Embedding, tied: bool) -> Tensor:
+    return table.weight if tied else embedding(table.num_embeddings, table.embedding_dim).weight

@@ -1,0 +1,165 @@
+"""Classification as training sees it: what is a batch, what is lost, what is good.
+
+S texts · T positions · C labels
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard import config
+from regard.data.batching import Position, TokenBatches, pad
+from regard.data.prepare import Prepared
+from regard.data.tokenizer import PAD, UNKNOWN
+from regard.decoding.batches import in_batches
+from regard.evaluation.labels import fit_temperature
+from regard.models.classifier import TextClassifier
+from regard.training.loss import Loss, projected_loss, smoothed_loss
+from regard.training.task import Extras, Part
+
+HIDDEN = 0.15  # share of the pieces that a text without labels has to be guessed from
+
+
+class Batch(NamedTuple):
+    """Which texts, and in which pass over them."""
+
+    rows: NDArray[np.int64]
+    epoch: int
+
+
+class ClassificationTask:
+    """Batches, loss and validation of a classification recipe."""
+
+    unit = "texts"
+
+    def __init__(
+        self, recipe: config.ClassificationRecipe, prepared: Prepared, parts: int, device: torch.device
+    ) -> None:
+        self.recipe, self.device, self.labels = recipe, device, prepared.labels
+        self.train, self.valid = prepared.train, prepared.valid
+        lengths = np.minimum(self.train.lengths[:, :1], recipe.data.max_pieces).repeat(2, axis=1)  # [N, 2]
+        budget = max(1, recipe.training.batch_tokens // parts)
+        self.batches = TokenBatches(lengths, budget, recipe.training.seed)
+
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+        parts, place = [], Position(*position)
+        for _ in range(count):
+            (rows,), after = self.batches.take(place, 1)
+            parts.append(Part(Batch(rows, place.epoch), len(rows)))
+            place = after
+        return parts, (place.epoch, place.index)
+
+    def loss(self, model: TextClassifier, batch: Batch) -> Loss:
+        ids, labels = self._tensors(batch)
+        training = self.recipe.training
+        if batch.epoch < training.masked_epochs:
+            return masked_loss(model, ids)
+        if training.word_dropout:
+            ids = hide(ids, training.word_dropout)
+        if not training.r_drop:
+            return smoothed_loss(model(ids), labels, training.label_smoothing)
+        return r_drop_loss(model, ids, labels, training.label_smoothing, training.r_drop)
+
+    def validate(self, model: TextClassifier) -> dict[str, float]:
+        """Plain loss per text, and the share of texts whose most probable label is theirs."""
+        logits, labels = self._judge(model)
+        loss = torch.nn.functional.cross_entropy(logits, labels)
+        return {"loss": loss.item(), "accuracy": 100 * (logits.argmax(-1) == labels).float().mean().item()}
+
+    def probe(self, model: TextClassifier) -> list[dict[str, Any]]:
+        return []
+
+    def extras(self, averaged: Callable[[], TextClassifier]) -> Extras:
+        """The labels, and the temperature at which the model is as sure as it is right on the validation text."""
+        logits, labels = self._judge(averaged())
+        return Extras(facts={"labels": self.labels, "temperature": fit_temperature(logits.numpy(), labels.numpy())})
+
+    def _judge(self, model: TextClassifier) -> tuple[Tensor, Tensor]:
+        """Logits [S, C] and labels [S] of the validation text."""
+        texts = [self.valid.source(row) for row in range(len(self.valid))]
+        logits = classify_ids(model, texts, self.recipe.data, self.recipe.training.batch_tokens)
+        labels = np.array([self.valid.target(row)[0] for row in range(len(self.valid))], dtype=np.int64)
+        return logits, torch.from_numpy(labels)
+
+    def _tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Ids [S, T] and labels [S]; of a text that is read in windows, one that changes from pass to pass."""
+        texts = []
+        for row in batch.rows:
+            parts = in_reach(self.train.source(row), self.recipe.data)
+            texts.append(parts[(int(row) + batch.epoch) % len(parts)])
+        ids = pad(texts, start=self.recipe.model.pooling == "first")
+        labels = np.array([self.train.target(row)[0] for row in batch.rows], dtype=np.int64)
+        return torch.from_numpy(ids).to(self.device), torch.from_numpy(labels).to(self.device)
+
+
+def in_reach(ids: NDArray[Any], data: config.LabelledText) -> list[NDArray[Any]]:
+    """What of a text is read: all of it, or what `data.long` says; windows overlap by half."""
+    most = data.max_pieces
+    if len(ids) <= most:
+        return [ids]
+    if data.long == "first":
+        return [ids[:most]]
+    if data.long == "ends":
+        return [np.concatenate([ids[: most - most // 2], ids[len(ids) - most // 2 :]])]
+    stride = max(1, most // 2)
+    starts = [*range(0, len(ids) - most, stride), len(ids) - most]
+    return [ids[start : start + most] for start in starts]
+
+
+def classify_ids(
+    model: TextClassifier, texts: Sequence[NDArray[Any]], data: config.LabelledText, batch_tokens: int
+) -> Tensor:
+    """Logits [S, C] of texts, in the order given; the windows of one text are averaged, as probabilities of a vote."""
+    windows = [(number, part) for number, text in enumerate(texts) for part in in_reach(np.asarray(text), data)]
+    found: list[Tensor] = [torch.empty(0)] * len(windows)
+    with torch.inference_mode():
+        for batch in in_batches([len(part) + 1 for _, part in windows], batch_tokens, 1):
+            ids = pad([windows[index][1] for index in batch], start=model.pooling == "first")
+            for index, logits in zip(batch, model(torch.from_numpy(ids).to(model.device)).cpu(), strict=True):
+                found[index] = logits.float().log_softmax(-1)
+    return _pooled(found, [number for number, _ in windows], len(texts))
+
+
+def _pooled(found: Iterable[Tensor], numbers: Sequence[int], count: int) -> Tensor:
+    votes: list[list[Tensor]] = [[] for _ in range(count)]
+    for number, logits in zip(numbers, found, strict=True):
+        votes[number].append(logits)
+    return torch.stack([each[0] if len(each) == 1 else torch.stack(each).exp().mean(0).log() for each in votes])
+
+
+def hide(ids: Tensor, share: float) -> Tensor:
+    """Ids [S, T] with this share of the pieces unknown."""
+    hidden = (torch.rand(ids.shape, device=ids.device) < share) & (ids > UNKNOWN)
+    return ids.masked_fill(hidden, UNKNOWN)
+
+
+def masked_loss(model: TextClassifier, ids: Tensor) -> Loss:
+    """How badly hidden pieces are guessed from the rest (Devlin et al. 2019), per piece; the sum counts texts."""
+    seen = hide(ids, HIDDEN)
+    real = ids != PAD
+    hidden = (seen != ids)[real]  # [N]
+    states = model.encode(seen)[hidden]
+    loss = projected_loss(states, model.embedding.table.weight, ids[real][hidden], 0.0)
+    return Loss(*(each * (len(ids) / max(1, len(states))) for each in loss))
+
+
+def r_drop_loss(model: TextClassifier, ids: Tensor, labels: Tensor, smoothing: float, weight: float) -> Loss:
+    """Two passes with other dropouts should say the same (Liang et al. 2021): both losses, and how far they differ."""
+    logits = model(torch.cat([ids, ids]))  # [2 × S, C]
+    loss = smoothed_loss(logits, torch.cat([labels, labels]), smoothing)
+    first, second = logits.log_softmax(-1).chunk(2)
+    distance = ((first.exp() - second.exp()) * (first - second)).sum() / 2  # the mean of both divergences
+    return Loss(loss.smoothed / 2 + weight * distance, loss.plain / 2)
+
+
+def rehearsed_loss(recipe: config.ClassificationRecipe, model: TextClassifier, tokens: int) -> tuple[Loss, int]:
+    """Of made-up texts of the greatest length, and how many there are."""
+    texts = max(1, tokens // recipe.data.max_pieces)
+    ids = torch.randint(UNKNOWN + 1, recipe.tokenizer.pieces, (texts, recipe.data.max_pieces))
+    return smoothed_loss(model(ids), torch.zeros(texts, dtype=torch.long), recipe.training.label_smoothing), texts

@@ -1,0 +1,144 @@
+"""Language modelling as training sees it: what is a batch, what is lost, what is good.
+
+S windows · T positions · N pieces
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard import config
+from regard.data.batching import pad
+from regard.data.ids import PairIds
+from regard.data.plain import Report
+from regard.data.prepare import Prepared
+from regard.data.tokenizer import END, PAD, START, UNKNOWN
+from regard.models.language_model import LanguageModel
+from regard.training.loss import Loss, adaptive_loss
+from regard.training.task import Extras, Part
+
+Window = tuple[int, int]  # where its first wanted piece is in the stream, and how many are wanted
+
+
+class LanguageTask:
+    """Batches, loss and validation of a language model's recipe."""
+
+    unit = "tokens"
+
+    def __init__(self, recipe: config.LanguageRecipe, prepared: Prepared, parts: int, device: torch.device) -> None:
+        self.recipe, self.device = recipe, device
+        self.train, self.valid = Stream(prepared.train, recipe.data), Stream(prepared.valid, recipe.data)
+        self.budget = max(1, recipe.training.batch_tokens // parts)
+        self._planned: tuple[int, list[list[Window]]] | None = None
+        report = prepared.report
+        self.words = report.valid.words if isinstance(report, Report) else 0
+
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+        epoch, index = position
+        parts = []
+        for _ in range(count):
+            planned = self._plan(epoch)
+            parts.append(Part(planned[index], sum(length for _, length in planned[index])))
+            epoch, index = (epoch, index + 1) if index + 1 < len(planned) else (epoch + 1, 0)
+        return parts, (epoch, index)
+
+    def _plan(self, epoch: int) -> list[list[Window]]:
+        """The batches of an epoch, a pure function of (seed, epoch)."""
+        if self._planned is None or self._planned[0] != epoch:
+            random = np.random.Generator(np.random.PCG64([self.recipe.training.seed, epoch]))
+            windows = self.train.windows(int(random.integers(self.recipe.data.max_pieces)))
+            batches = filled([windows[each] for each in random.permutation(len(windows))], self.budget)
+            self._planned = (epoch, batches)
+        return self._planned[1]
+
+    def loss(self, model: LanguageModel, batch: list[Window]) -> Loss:
+        return language_loss(model, *self._tensors(self.train, batch), self.recipe.training.label_smoothing)
+
+    def validate(self, model: LanguageModel) -> dict[str, float]:
+        """Plain loss per piece, and perplexity per word whatever the pieces are; windows begin anew, so both are a little
+        worse than what `regard evaluate` finds with a sliding context."""
+        total, pieces = 0.0, 0
+        for batch in filled(self.valid.windows(0), self.recipe.training.batch_tokens):
+            read, wanted = self._tensors(self.valid, batch)
+            total += language_loss(model, read, wanted, smoothing=0.0).plain.item()
+            pieces += int((wanted != PAD).sum())
+        return {"loss": total / pieces, "perplexity": math.exp(min(total / max(1, self.words), 100.0))}
+
+    def probe(self, model: LanguageModel) -> list[dict[str, Any]]:
+        return []
+
+    def extras(self, averaged: Callable[[], LanguageModel]) -> Extras:
+        return Extras()
+
+    def _tensors(self, stream: Stream, batch: list[Window]) -> tuple[Tensor, Tensor]:
+        """Pieces as they are read, and as they should go on [S, T]."""
+        read, wanted = zip(*(stream.window(each) for each in batch), strict=True)
+        return tuple(torch.from_numpy(pad(each)).to(self.device) for each in (read, wanted))  # type: ignore[return-value]
+
+
+class Stream:
+    """Text cut into windows: anywhere, if lines follow each other, or within each line, if it is a document."""
+
+    def __init__(self, ids: PairIds, data: config.PlainText) -> None:
+        self.ids, self.most, self.whole = ids.stream, data.max_pieces, data.documents == "stream"
+        self.lengths = ids.lengths[:, 0]
+        self._begins = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)[:-1]])  # of each document
+        self._first = set() if self.whole else set(self._begins.tolist())
+
+    def windows(self, shift: int) -> list[Window]:
+        """All windows; those of a stream begin `shift` pieces later, so that epochs cut it at other places."""
+        if self.whole:
+            ends = [*range(shift or self.most, len(self.ids), self.most), len(self.ids)]
+            return [(begin, end - begin) for begin, end in zip([0, *ends], ends, strict=False) if end > begin]
+        return [
+            (begin + offset, min(self.most, length - offset))
+            for begin, length in zip(self._begins.tolist(), self.lengths.tolist(), strict=True)
+            for offset in range(0, length, self.most)
+        ]
+
+    def window(self, window: Window) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What is read, one piece behind what is wanted. A stream begins as if a line had ended, a document with START."""
+        begin, length = window
+        wanted = self.ids[begin : begin + length]
+        read = np.empty(length, dtype=np.int64)
+        read[1:] = wanted[:-1]
+        if self.whole:
+            read[0] = self.ids[begin - 1] if begin else END
+        else:
+            read[0] = START if begin in self._first else self.ids[begin - 1]
+        return read, wanted
+
+
+def filled(windows: list[Window], tokens: int) -> list[list[Window]]:
+    """Windows side by side in batches of about so many pieces."""
+    batches: list[list[Window]] = []
+    room = 0
+    for window in windows:
+        if not batches or window[1] > room:
+            batches.append([])
+            room = max(tokens, window[1])
+        batches[-1].append(window)
+        room -= window[1]
+    return batches
+
+
+def language_loss(model: LanguageModel, read: Tensor, wanted: Tensor, smoothing: float) -> Loss:
+    """Only real positions are computed, and only parts of the vocabulary that hold a wanted piece."""
+    real = wanted != PAD
+    packed = not bool(real.all())
+    states = model(read, packed=packed)  # [N, D], or [S, T, D]
+    return adaptive_loss(states.flatten(0, -2), model.output, wanted[real], smoothing)
+
+
+def rehearsed_loss(recipe: config.LanguageRecipe, model: LanguageModel, tokens: int) -> tuple[Loss, int]:
+    """Of made-up windows, and how many pieces they have."""
+    length = min(tokens, recipe.data.max_pieces)
+    ids = torch.randint(UNKNOWN + 1, recipe.tokenizer.pieces, (max(1, tokens // length), length))
+    return language_loss(model, ids, ids, recipe.training.label_smoothing), ids.numel()

@@ -1,0 +1,34 @@
+"""What all models at work share: many texts in bounded memory, and a word for a wrong argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias, TypeVar
+
+from regard.errors import RegardError
+
+T = TypeVar("T")
+Texts: TypeAlias = list[str] | tuple[str, ...]  # a string is a Sequence[str], too, and means one text
+
+LOOK_AHEAD = 2_048  # bounds memory on files of any length
+
+
+def in_blocks(texts: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Texts, `size` at a time. What was read before a line that cannot be read is handed on before the error."""
+    block: list[T] = []
+    try:
+        for text in texts:
+            block.append(text)
+            if len(block) == size:
+                yield block
+                block = []
+    except RegardError:
+        yield block
+        raise
+    if block:
+        yield block
+
+
+def shown(value: object) -> str:
+    """A wrong argument, short enough for a message."""
+    return f"{repr(value)[:60]} of type {type(value).__name__}"
