@@ -41,6 +41,7 @@ class _Words(dict[str, list[int]]):
     def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
         super().__init__({"": []})
         self._processor = processor
+        self.whole = not processor.is_byte(BYTES.start)  # a vocabulary of words, which cannot spell
 
     def __missing__(self, word: str) -> list[int]:
         ids: list[int] = self._processor.encode(word)
@@ -49,6 +50,8 @@ class _Words(dict[str, list[int]]):
         return ids
 
     def of(self, text: str) -> list[int]:
+        if self.whole:  # SentencePiece would make one unknown of several that follow each other
+            return list(chain.from_iterable(map(self.__getitem__, _readable(text).split())))
         if _PLAIN.fullmatch(text) is None:
             whole: list[int] = self._processor.encode(_readable(text))
             return whole
@@ -155,7 +158,7 @@ def _train(lines: Iterable[str], settings: config.Tokenizer, text: str) -> bytes
             sentence_iterator=iter(lines),
             model_writer=written,
             model_type="word" if words else settings.kind,
-            vocab_size=settings.pieces or 1,
+            vocab_size=settings.pieces or UNKNOWN + 2,
             use_all_vocab=settings.pieces == 0,
             character_coverage=1.0 if words else settings.coverage,
             normalization_rule_name=settings.normalization,
