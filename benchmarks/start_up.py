@@ -3,6 +3,7 @@
 The commands take turns; the medians are printed with what is promised of them.
 
     python benchmarks/start_up.py [--model demo] [--text "Ich habe Hunger."] [--rounds 7]
+    python benchmarks/start_up.py --size    # of all that is installed beside torch
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
-from importlib.metadata import version
+from importlib.metadata import distributions, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,12 +32,31 @@ def seconds(command: list[str]) -> float:
     return took
 
 
+def installed() -> dict[str, int]:
+    """Bytes of each package that is installed here, without torch and what only torch needs, and without pip."""
+    apart = {"torch", "pip", "setuptools", "sympy", "mpmath", "networkx", "jinja2", "markupsafe", "fsspec", "filelock"}
+    sizes: dict[str, int] = {}
+    for each in distributions():
+        name = each.metadata["Name"].lower()
+        if name not in apart and not name.startswith(("nvidia-", "triton")):
+            files = {Path(str(file.locate())).resolve() for file in each.files or ()}
+            sizes[name] = sum(file.stat().st_size for file in files if file.is_file())
+    return sizes
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--model", default="demo")
     parser.add_argument("--text", default="Ich habe Hunger.")
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--size", action="store_true", help="only say how much is installed")
     given = parser.parse_args()
+    if given.size:
+        sizes = installed()
+        for name, size in sorted(sizes.items(), key=lambda each: -each[1]):
+            print(f"{size / 1e6:7.1f} MB  {name}")
+        print(f"{sum(sizes.values()) / 1e6:7.1f} MB  in all, without torch")
+        return
     model = str(Path(given.model).resolve()) if Path(given.model).exists() else given.model
     regard = [sys.executable, "-m", "regard"]
     commands = {

@@ -9,17 +9,24 @@ from regard.errors import RegardError
 
 if TYPE_CHECKING:
     from regard.tasks.classifier import Classification, Classifier
+    from regard.tasks.generation import Generation, TextScore
     from regard.tasks.text_writer import TextWriter
     from regard.tasks.translation import PairScore, Translation
     from regard.tasks.translator import Translator
     from regard.view.attention import Attention
+    from regard.view.classification import Decision
+    from regard.view.writing import TextLook
 
 __all__ = [
     "Attention",
     "Classification",
     "Classifier",
+    "Decision",
+    "Generation",
     "PairScore",
     "RegardError",
+    "TextLook",
+    "TextScore",
     "TextWriter",
     "Translation",
     "Translator",

@@ -105,6 +105,16 @@ def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
     return Trained(model.to(device).eval(), tokenizer, recipe, provenance, lexicon, facts)
 
 
+def task_of(name: str | Path) -> str:
+    """What a model does, without reading its weights."""
+    path = find_model(name)
+    try:
+        with safe_open(path, framework="pt") as file:
+            return str(json.loads((file.metadata() or {})["recipe"])["task"])
+    except (OSError, SafetensorError, KeyError, ValueError):
+        return str(load_model(name).recipe.task)  # which says what is wrong with it
+
+
 def sizes_of(recipe: config.Recipe, tokenizer: Tokenizer, labels: Sequence[str] = ()) -> tuple[int, ...]:
     """How many ids a model can be given, and can answer with."""
     if isinstance(recipe, config.TranslationRecipe):

@@ -74,7 +74,7 @@ AT_LEAST: dict[str, float] = {
     "data.source_column": 1, "data.target_column": 1, "data.max_pieces": 1, "data.max_ratio": 1,
     "tokenizer.sample": 1, "tokenizer.coverage": 0.5,
     "model.width": 2, "model.feed_forward": 1, "model.heads": 1, "model.encoder_layers": 1, "model.decoder_layers": 1,
-    "model.max_positions": 2, "model.kernel": 1, "model.ngrams": 1, "model.buckets": 1, "model.cutoffs": 1,
+    "model.max_positions": 2, "model.kernel": 1, "model.ngrams": 1, "model.buckets": 2, "model.layers": 1, "model.cutoffs": 1,
     "training.batch_tokens": 1, "training.accumulate": 1, "training.updates": 1,
     "training.validate_every": 1, "training.validate_sentences": 1, "training.average": 1,
     "decoding.beam": 1, "decoding.batch_tokens": 1,

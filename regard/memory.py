@@ -10,7 +10,7 @@ LARGEST = 1 << 30
 
 
 def keep_memory() -> None:
-    """Tell glibc to keep what tensors free for the next ones: some 5 % of a training step on a CPU, 8 of decoding."""
+    """Tell glibc to keep what tensors free for the next ones: otherwise each update and each step asks for it anew."""
     if sys.platform != "linux":
         return
     try:

@@ -33,6 +33,8 @@ else:  # pragma: no cover
     import tomli as tomllib
 
 
+BUNDLED = "bundled:"
+BUNDLED_FOLDER = Path(__file__).parent / "bundled"
 FORMS: dict[type[Data], str] = {
     ParallelText: "name one TSV, or a source and a target file",
     LabelledText: "name one TSV, CSV or JSONL file",
@@ -40,8 +42,11 @@ FORMS: dict[type[Data], str] = {
 
 
 def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None) -> Recipe:
-    """Read a recipe. `folder` (`--data`, REGARD_DATA) says where its data is; else `data.folder`, else its own folder."""
-    path = Path(path)
+    """Read a recipe. `folder` (`--data`, REGARD_DATA) says where its data is; else `data.folder`, else its own folder.
+
+    `bundled:NAME` is a recipe that comes with regard.
+    """
+    path = BUNDLED_FOLDER / name if (name := str(path).removeprefix(BUNDLED)) != str(path) else Path(path)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

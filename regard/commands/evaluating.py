@@ -41,20 +41,47 @@ def evaluate(
     beam: Beam = None,
     paper: Annotated[bool, typer.Option("--paper", help="Also lower-cased, Moses-tokenised BLEU.")] = False,
     as_json: Json = False,
-    output: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the translations here.")] = None,
+    output: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the model's answers here.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Store the scores in the model file.")] = False,
     engine: EngineName = "native",
     int8: Int8 = False,
     shortlist: Shortlist = False,
     workers: Worker = 0,
+    given: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help="Not the recipe's: labelled text, or plain.")
+    ] = None,
+    stride: Annotated[
+        int | None, typer.Option(min=1, help="Language model: pieces by which its context slides.")
+    ] = None,
 ) -> None:
-    """BLEU, chrF and TER with their signatures, on the recipe's test sets or given files."""
-    from regard.checkpoint import BUNDLED_FOLDER, find_model, store_scores
+    """How good a model is, on its recipe's test sets or on given files.
+
+    Translation: BLEU, chrF and TER with their signatures (`--source` and `--target` give other text). Classification:
+    accuracy, macro-F1, confusion and calibration. Language model: perplexity per word.
+    """
+    from regard.checkpoint import BUNDLED_FOLDER, find_model, store_scores, task_of
     from regard.tasks.testing import evaluate
 
-    file = find_model(model)
+    file, task = find_model(model), task_of(model)
     if save and file.resolve().parent == BUNDLED_FOLDER.resolve():
         raise UsageError(f"{model} is part of regard and stays as it is; leave out --save, or copy {file}")
+    if task != "translate":
+        if source or target or beam or paper or engine != "native" or int8 or shortlist or workers:
+            raise UsageError(
+                f"--source, --target, --beam, --paper, --engine, --int8, --shortlist and --workers are of translation; the "
+                f"task of {model} is {task!r}. Its own text is given with --file"
+            )
+        if task == "classify":
+            from regard.commands.classifying import evaluate_classifier
+
+            evaluate_classifier(model, given, data, as_json, output, save)
+        else:
+            from regard.commands.generating import evaluate_language
+
+            evaluate_language(model, given, data, as_json, save, stride)
+        return
+    if given is not None:
+        raise UsageError("translations are scored against references: give --source FILE and --target FILE")
     if save and (int8 or shortlist or engine != "native"):
         raise UsageError("--save stores what the model itself scores; leave out --engine, --int8 and --shortlist")
     translator = load_for_many(model, engine, int8, shortlist, workers)
@@ -118,7 +145,8 @@ def with_data_folder(recipe: R, model: str, data: Path | None) -> R:
     if files and data is None:
         raise UsageError(
             f"a model file does not hold its test set, and that of {model} is {', '.join(files)}. Say in which folder "
-            "with --data DIR or REGARD_DATA=DIR, or give other text with --source FILE and --target FILE"
+            "with --data DIR or REGARD_DATA=DIR, or give other text with "
+            f"{'--source FILE and --target FILE' if recipe.task == 'translate' else '--file FILE'}"
         )
     return replace(recipe, data=replace(recipe.data, folder=str(data.resolve()) if data is not None else ""))
 

@@ -23,17 +23,30 @@ def view(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page.")] = None,
     beam: Beam = None,
 ) -> None:
-    """See through a translation: one self-contained HTML page, or in the terminal.
+    """See through a model: one self-contained HTML page, or in the terminal.
 
-    The page of a run that filmed its attention (`training.probes`) also replays how it formed.
+    Of a translation: every attention weight, and of a run that filmed them (`training.probes`) how they formed. Of a
+    classifier: which words decided. Of a language model: what it looked back at, and what else might have come.
     """
     import regard
-    from regard.checkpoint import find_model
+    from regard.checkpoint import find_model, task_of
     from regard.data.progress import progress
     from regard.view.movie import load_movie
     from regard.view.page import write_page
     from regard.view.terminal import draw
 
+    if (task := task_of(model)) != "translate":
+        if text is None:
+            raise UsageError(f"say what to look at: regard view {model} 'some text'")
+        if task == "classify":
+            from regard.commands.classifying import view_classifier
+
+            view_classifier(model, text, output)
+        else:
+            from regard.commands.generating import view_language
+
+            view_language(model, text, output)
+        return
     movie = load_movie(find_model(model).parent)
     if text is None and movie is None:
         raise UsageError(

@@ -11,7 +11,7 @@ from regard.commands.app import app
 
 @app.command(epilog="Example: `regard serve demo`, then open the address that it prints")
 def serve(
-    models: Annotated[list[str], typer.Argument(metavar="MODEL", help="Run folders, model files, or `demo`.")],
+    models: Annotated[list[str], typer.Argument(metavar="[NAME=]MODEL", help="Run folders, model files, or `demo`.")],
     host: Annotated[str, typer.Option(help="Address to listen on; beyond loopback everyone may use it.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0: any free one.")] = 8080,
     threads: Annotated[int | None, typer.Option(min=1, help="Of the computation. [cores, less one]")] = None,
@@ -22,7 +22,7 @@ def serve(
     ] = [],  # noqa: B006
     verbose: Annotated[bool, typer.Option("--verbose", help="Log every request, not only those refused.")] = False,
 ) -> None:
-    """Translate and look inside live in the browser, and answer programs by a JSON API."""
+    """Translate, classify or write live in the browser, and answer programs by a JSON API."""
     from regard.serve.limits import read_limits
     from regard.serve.run import serve
 

@@ -68,13 +68,18 @@ def train(
 
 
 def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
+    from regard.tasks.table import TASKS
+
     if reason == "interrupted":
         print(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
         return
     how = {"patience": "no better for a while", "time": "time is up"}.get(reason, "all updates done")
     print(f"{how}. The model is {folder / 'model.safetensors'}")
-    files = "" if recipe.data.test else " --source FILE --target FILE"
-    print(f"Next: regard evaluate {folder}{files}    or: echo 'some text' | regard translate {folder}")
+    given = "--source FILE --target FILE" if recipe.task == "translate" else "--file FILE"
+    verb = TASKS[recipe.task].verb
+    print(
+        f"Next: regard evaluate {folder}{'' if recipe.data.test else f' {given}'}    or: regard {verb} {folder} 'some text'"
+    )
     if recipe.training.probes:
         print(f"How its attention formed: regard view {folder} -o movie.html")
 

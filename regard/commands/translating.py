@@ -97,12 +97,33 @@ def write_translation(translation: Translation, nbest: int, as_json: bool) -> No
         print(translation.text, flush=True)
 
 
-@app.command(epilog="Example: `paste in.de in.en | regard score runs/x`")
-def score(model: ModelName, source: SourceFile = None, target: TargetFile = None, as_json: Json = False) -> None:
-    """Log-probability of given translations: two files, or `source TAB target` lines on standard input."""
+@app.command(epilog="Examples: `paste in.de in.en | regard score runs/x`, `regard score runs/language 'some text'`")
+def score(
+    model: ModelName,
+    text: Annotated[list[str] | None, typer.Argument(help="Language model: texts, instead of standard input.")] = None,
+    source: SourceFile = None,
+    target: TargetFile = None,
+    as_json: Json = False,
+) -> None:
+    """How probable a model finds a text.
+
+    Translation: `source TAB target` lines on standard input, or two files. Language model: arguments, or lines of standard
+    input.
+    """
     import regard
+    from regard.checkpoint import task_of
     from regard.data.corpus import decode_pairs
     from regard.tasks.testing import file_test_set
+
+    if task_of(model) == "language-model":
+        from regard.commands.generating import score_text
+
+        if source or target:
+            raise UsageError("--source and --target are of translation; give the text itself, or on standard input")
+        score_text(model, text, as_json)
+        return
+    if text:
+        raise UsageError("a translation is scored with its source: `source TAB target` lines, or --source and --target")
 
     translator = regard.load(model, task="translate")
     if source is not None and target is not None:

@@ -21,12 +21,13 @@ from regard.data.corpus import locate, read_lines
 from regard.data.ids import PairWriter, smallest_type
 from regard.data.pairs import counted, take_sample, write_tokenizer
 from regard.data.progress import progress
-from regard.data.tokenizer import BYTES, Tokenizer, train_text_tokenizer
+from regard.data.tokenizer import Tokenizer, train_text_tokenizer
 from regard.errors import DataError, did_you_mean
 
 SETTINGS = ("text", "label", "split", "quoted", "replace", "hold_out", "max_pieces")
 CHUNK = 1_000  # texts encoded together
 SHOWN = 20  # labels in a message
+GOLDEN = 0.618033988749895  # its multiples are spread evenly between whole numbers
 
 
 class Example(NamedTuple):
@@ -48,10 +49,16 @@ def read_split(data: LabelledText, split: str) -> Iterator[Example]:
 
 
 def _held_out(data: LabelledText, wanted: bool) -> Iterator[Example]:
-    """Every n-th row of the training text, or the rest: spread evenly, since many corpora are sorted by label."""
+    """Every n-th row of each label of the training text, or the rest, whether labels are sorted, mixed or take turns.
+
+    Labels begin at different places, so that of many rare ones some are held out, too.
+    """
     share = data.hold_out
-    for number, example in enumerate(read_examples(locate(data.train[0], data), data, "train")):
-        if (int((number + 1) * share) > int(number * share)) == wanted:
+    due: dict[str, float] = {}
+    for example in read_examples(locate(data.train[0], data), data, "train"):
+        before = due.get(example.label, len(due) * GOLDEN % 1)
+        due[example.label] = before + share
+        if (int(before + share) > int(before)) == wanted:
             yield example
 
 
@@ -65,7 +72,7 @@ def read_examples(path: Path, data: LabelledText, split: str) -> Iterator[Exampl
                 seen[name] = None
             continue
         found = True
-        label = cells[1].strip()
+        label = " ".join(cells[1].split())
         if not label:
             raise DataError(f"{path}, line {line} has no label: column {data.label!r} is empty; see data.label")
         yield Example(clean(cells[0], data), label, line)
@@ -94,6 +101,8 @@ def _rows(path: Path, data: LabelledText) -> Iterator[tuple[int, list[str]]]:
     cells = (
         _quoted(path, "," if name.endswith(".csv") else "\t") if data.quoted or name.endswith(".csv") else _tabs(path)
     )
+    if "0" in wanted:
+        raise DataError("columns count from 1, not 0; see data.text, data.label and data.split")
     places: list[int] | None = [int(each) - 1 for each in wanted] if all(map(str.isdecimal, wanted)) else None
     for line, row in cells:
         if places is None:
@@ -121,7 +130,7 @@ def _place(column: str, header: Sequence[str], path: Path) -> int:
 
 
 def _tabs(path: Path) -> Iterator[tuple[int, list[str]]]:
-    return ((number, line.split("\t")) for number, line in enumerate(read_lines(path), start=1))
+    return ((number, line.split("\t")) for number, line in enumerate(read_lines(path), start=1) if line)
 
 
 def _quoted(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -152,8 +161,15 @@ def _json_rows(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, list[st
                 names = list(row) if isinstance(row, dict) else []
                 holds = f"it holds {', '.join(names)}" if names else "it is no object"
                 raise DataError(f"{path}, line {number} has no {name!r}: {holds}; see data.text and data.label")
-            cells.append(row[name] if isinstance(row[name], str) else json.dumps(row[name]))
+            cells.append(_cell(row[name]))
         yield number, cells
+
+
+def _cell(value: object) -> str:
+    """What JSON holds as the cell of a table: a number or true as it is written, null as nothing."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 @dataclass
@@ -164,7 +180,8 @@ class Counts:
     empty: int = 0
     long: int = 0
     pieces: int = 0
-    byte_pieces: int = 0
+    rare: int = 0
+    """Pieces that stand for what the vocabulary lacks."""
     labels: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -177,6 +194,8 @@ class Report:
     """What was read, kept and will be shortened, and how often each label occurs."""
 
     max_pieces: int
+    words: bool
+    """Whether pieces are words, and what the vocabulary lacks is unknown; it is spelled in bytes otherwise."""
     labels: list[str]
     train: Counts
     valid: Counts
@@ -185,7 +204,7 @@ class Report:
     def from_dict(cls, stored: Mapping[str, Any]) -> Report:
         """Read what `dataclasses.asdict` made of a report."""
         splits = {name: Counts(**stored[name]) for name in ("train", "valid")}
-        return cls(stored["max_pieces"], list(stored["labels"]), **splits)
+        return cls(stored["max_pieces"], stored["words"], list(stored["labels"]), **splits)
 
     def lines(self) -> list[str]:
         """The report for people."""
@@ -197,7 +216,8 @@ class Report:
         """Refuse a corpus from which nothing can be learned."""
         for name, counts in (("train", self.train), ("valid", self.valid)):
             if not counts.kept:
-                raise DataError(f"no text of data.{name} can be used: all {counts.read:,} are empty")
+                why = f"all {counts.read:,} are empty" if counts.read else "there is none; see data.hold_out"
+                raise DataError(f"no text of data.{name} can be used: {why}")
         if len(self.labels) < 2:
             raise DataError(f"every text of data.train has the label {self.labels[0]!r}; there is nothing to learn")
 
@@ -210,8 +230,9 @@ class Report:
         lines.append(
             f"  labels: {shown}{more}; always answering the first would be right {most / counts.kept:.1%} of the time"
         )
+        rare = "unknown" if self.words else "single bytes of unseen characters"
         lines.append(f"  {counts.pieces:,} pieces, {counts.pieces / counts.kept:.1f} per text,"
-                     f" {counts.byte_pieces / max(1, counts.pieces):.3%} of them single bytes of unseen characters")  # fmt: skip
+                     f" {counts.rare / max(1, counts.pieces):.3%} of them {rare}")  # fmt: skip
         lines.append(f"  {counts.long:,} texts ({counts.long / counts.kept:.1%}) are longer than data.max_pieces ="
                      f" {self.max_pieces:,}; see data.long")  # fmt: skip
         return lines
@@ -240,7 +261,7 @@ def build(folder: Path, recipe: ClassificationRecipe, workers: int | None, show:
         for split, size in (("train", total), ("valid", None)):
             examples = counted(read_split(data, split), bar, f"Encoding {split}", size)
             splits[split], counts[split] = _write(folder, split, examples, tokenizer, labels, data.max_pieces)
-    return splits, Report(data.max_pieces, labels, **counts)
+    return splits, Report(data.max_pieces, tokenizer.words, labels, **counts)
 
 
 def _write(
@@ -265,7 +286,7 @@ def _write(
             of_text = np.repeat(np.tile([True, False], len(kept)), lengths.ravel())
             counts.long += int((lengths[:, 0] > max_pieces).sum())
             counts.pieces += int(lengths[:, 0].sum())
-            counts.byte_pieces += int((of_text & (flat >= BYTES.start) & (flat < BYTES.stop)).sum())
+            counts.rare += int((of_text & tokenizer.rare(flat)).sum())
             writer.add(flat, lengths)
         return writer.finish(), counts
 

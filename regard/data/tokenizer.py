@@ -10,9 +10,11 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 import sentencepiece
+from numpy.typing import NDArray
 
 from regard import config
 from regard.errors import DataError
@@ -75,6 +77,15 @@ class Tokenizer:
     def size(self, side: Side) -> int:
         """Pieces in a side's vocabulary, special ids included."""
         return int(self._processors[side].get_piece_size())
+
+    @property
+    def words(self) -> bool:
+        """Whether pieces are whole words, and others are unknown; otherwise they are spelled in bytes."""
+        return self._words["source"].whole
+
+    def rare(self, ids: NDArray[Any]) -> NDArray[np.bool_]:
+        """Which ids stand for what the vocabulary lacks."""
+        return ids == UNKNOWN if self.words else (ids >= BYTES.start) & (ids < BYTES.stop)
 
     def encode(self, text: str, side: Side = "source") -> list[int]:
         """The ids of a text, without special ids."""

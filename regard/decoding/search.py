@@ -14,7 +14,7 @@ from regard.decoding.greedy import most_probable
 from regard.decoding.options import Hypothesis, Search, Special
 from regard.decoding.sample import at_random
 from regard.decoding.steppable import Steppable
-from regard.decoding.walk import Watch, walk
+from regard.decoding.walk import Halt, Watch, walk
 from regard.errors import UsageError
 
 
@@ -27,13 +27,16 @@ def search(
     prefixes: Sequence[Sequence[int]] | None = None,
     seeds: Sequence[int] | None = None,
     watch: Watch | None = None,
+    firsts: Tensor | None = None,
+    halt: Halt | None = None,
 ) -> list[list[Hypothesis]]:
     """The n best outputs of each of the S sentences in `source`, best first; at least one, and fewer if no more exist.
 
     `limits` [S], on the model's device, is the greatest number of steps of each sentence, of which the end token is one;
     what has not ended by then finishes with the reason `length`. `prefixes` are forced, and their log-probabilities
     count. `seeds` are the sentences' own, and make samples independent of the batch; else a sentence's place is its seed.
-    `watch` is told of every step; see trace.py.
+    `watch` is told of every step; see trace.py. `firsts` [S] stand where the start token would: of a text that goes on,
+    its last token, if `source` is all before it. `halt` finishes what it likes, with the reason `length`.
     """
     count = limits.numel()
     prefixes = [()] * count if prefixes is None else prefixes
@@ -47,7 +50,7 @@ def search(
             choose = at_random(options, limits, seeds)
         else:
             choose = most_probable if options.beam == 1 else likeliest(options.beam)
-        return walk(model, source, limits, options, rules, options.width, choose, watch)
+        return walk(model, source, limits, options, rules, options.width, choose, watch, firsts, halt)
 
 
 def _check(limits: list[int], special: Special, prefixes: Sequence[Sequence[int]], seeds: Sequence[int]) -> None:

@@ -48,6 +48,9 @@ Choose = Callable[[Tensor, Paths], Candidates]
 Watch = Callable[[Candidates, Tensor, Tensor, Tensor, float], None]
 """(candidates, and of each its total, whether it stops and whether it finishes [S, C]; the length penalty) at each step."""
 
+Halt = Callable[[Candidates, Paths], Tensor]
+"""(candidates, and the paths they continue) → which of them finish, for a reason only the caller knows [S, C]."""
+
 
 def walk(
     model: Steppable,
@@ -58,12 +61,14 @@ def walk(
     width: int,
     choose: Choose,
     watch: Watch | None = None,
+    firsts: Tensor | None = None,
+    halt: Halt | None = None,
 ) -> list[list[Hypothesis]]:
     """Write every sentence to its end or limit, `width` paths side by side; finished sentences leave the batch.
 
-    A candidate finishes if it ends, or reaches the limit, among the `width` best of its sentence. A sentence is over when
-    `width` hypotheses finished, when no path is left, or when none that is left could enter the n best. These rules make a
-    beam of width 1 exactly greedy.
+    A candidate finishes if it ends, reaches the limit or is halted, among the `width` best of its sentence. A sentence
+    is over when `width` hypotheses finished, when no path is left, or when none that is left could enter the n best.
+    These rules make a beam of width 1 exactly greedy.
     """
     nbest, end = options.nbest, rules.special.end
     hypotheses: list[list[Hypothesis]] = [[] for _ in range(limits.numel())]
@@ -71,7 +76,7 @@ def walk(
     paths = _open(model, source, limits, hypotheses)
     finished = paths.totals.new_full((paths.sentences.numel(), nbest), NEVER)  # the best scores, kept sorted
     count = torch.zeros_like(paths.sentences)
-    last = torch.full_like(paths.sentences, rules.special.start)
+    last = torch.full_like(paths.sentences, rules.special.start) if firsts is None else firsts[paths.sentences]
     while paths.sentences.numel():
         logits, state = model.step(last, paths.state)
         log_probabilities = logits.float().log_softmax(-1).view(*paths.totals.shape, -1)  # [N, V] → [S, W, V]
@@ -80,6 +85,8 @@ def walk(
         length = paths.tokens.size(2) + 1
         totals = paths.totals.gather(1, found.parent) + found.log_probability  # [S, C]
         stops = (found.token == end) | (limits[paths.sentences] == length).unsqueeze(1)  # [S, C]
+        if halt is not None:
+            stops = stops | halt(found, paths)
         finishes = stops & (totals > NEVER)
         finishes[:, width:] = False
         scores = totals / options.penalty(length)

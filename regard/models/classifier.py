@@ -1,6 +1,6 @@
 """The encoder alone: a text → scores of its labels.
 
-S texts · T positions · N real positions of all texts · D width · C labels · V vocabulary
+S texts · T positions · N real positions of all texts · D width · C labels
 """
 
 from __future__ import annotations
@@ -38,21 +38,30 @@ class TextClassifier(Observed):
 
     def forward(self, ids: Tensor) -> Tensor:
         """Ids [S, T] → logits [S, C]."""
-        pooled = self.pool(self.encode(ids), ids)  # [S, D]
+        return self.decide(self.encode(ids), ids)
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Ids [S, T] → vectors of real positions, text after text [N, D]; on a GPU with padding [S, T, D]."""
+        embedded: Tensor = self.embedding(ids, layout=lay_out(ids, packed=True))
+        return embedded
+
+    def encode(self, ids: Tensor, embedded: Tensor | None = None) -> Tensor:
+        """Ids [S, T] → states of real positions [N, D]; padding is never computed on a CPU. `embedded` replaces `embed`."""
+        layout = lay_out(ids, packed=True)
+        may_look = padding_mask(ids)  # [S, 1, 1, T]
+        x = self.embedding(ids, layout=layout) if embedded is None else embedded
+        for layer in self.layers:
+            x = layer(x, may_look, layout)
+        return layout.only_real(self.norm(x), ids)
+
+    def decide(self, states: Tensor, ids: Tensor) -> Tensor:
+        """States [N, D] → logits [S, C]."""
+        pooled = self.pool(states, ids)  # [S, D]
         logits: Tensor = self.output(self.drop(pooled))
         if self.votes is not None:
             logits = logits + self.votes(ids)
         self.note(pooled=pooled, logits=logits)
         return logits
-
-    def encode(self, ids: Tensor) -> Tensor:
-        """Ids [S, T] → states of real positions [N, D], text after text; padding is never computed on a CPU."""
-        layout = lay_out(ids, packed=True)
-        may_look = padding_mask(ids)  #            [S, 1, 1, T]
-        x = self.embedding(ids, layout=layout)  #  [N, D]
-        for layer in self.layers:
-            x = layer(x, may_look, layout)
-        return layout.only_real(self.norm(x), ids)
 
     def pool(self, states: Tensor, ids: Tensor) -> Tensor:
         """States of real positions [N, D] → one vector for each text [S, D]."""
@@ -62,10 +71,6 @@ class TextClassifier(Observed):
         if self.pooling == "max":
             return rows.amax(1)
         return rows[:, 0] if self.pooling == "first" else rows.sum(1) / real.sum(1, keepdim=True)
-
-    def guess(self, states: Tensor) -> Tensor:
-        """States [N, D] → which pieces stand there, as logits [N, V]: what masked text teaches."""
-        return nn.functional.linear(states, self.embedding.table.weight)
 
     def attention_names(self) -> dict[str, list[str]]:
         """By kind of attention, the modules that attend, first layer first: their names in a record."""
@@ -94,19 +99,27 @@ class Votes(nn.Module):
         runs = self.runs(ids)  # [S, R]
         counted = (runs != PAD).float()
         votes = nn.functional.embedding_bag(runs, self.table.weight, mode="sum", per_sample_weights=counted)  # [S, C]
-        return votes * (LOUDNESS / counted.sum(1, keepdim=True).clamp(min=1).sqrt())
+        return votes * self.loudness(runs)
+
+    def loudness(self, runs: Tensor) -> Tensor:
+        """Runs [S, R] → what a vote of each text is multiplied by [S, 1]."""
+        return LOUDNESS / (runs != PAD).sum(1, keepdim=True).clamp(min=1).sqrt()
 
     def runs(self, ids: Tensor) -> Tensor:
         """Ids [S, T] → the bucket of each different run of pieces [S, R], PAD where there is none."""
+        runs = torch.cat(self.runs_by_length(ids), 1).sort(1).values
+        again = torch.zeros_like(runs, dtype=torch.bool)
+        again[:, 1:] = runs[:, 1:] == runs[:, :-1]
+        return runs.masked_fill(again, PAD)
+
+    def runs_by_length(self, ids: Tensor) -> list[Tensor]:
+        """Of each length from 1, the bucket of the run that begins at each position [S, T − length + 1]."""
         found, hashed = [], torch.zeros_like(ids)
         for length in range(1, min(self.longest, ids.size(1)) + 1):
             hashed = _mixed(hashed[:, : ids.size(1) - length + 1] * MULTIPLIER + ids[:, length - 1 :])
             bucket = 1 + hashed % (self.table.num_embeddings - 1)
             found.append(bucket.masked_fill(ids[:, length - 1 :] == PAD, PAD))  # padding is last: the rest is real
-        runs = torch.cat(found, 1).sort(1).values
-        again = torch.zeros_like(runs, dtype=torch.bool)
-        again[:, 1:] = runs[:, 1:] == runs[:, :-1]
-        return runs.masked_fill(again, PAD)
+        return found
 
 
 def _mixed(numbers: Tensor) -> Tensor:

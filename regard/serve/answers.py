@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from regard import Translator
+from regard import Classifier, TextWriter, Translator
+from regard.serve.desk import AtWork, path_of
+from regard.serve.limits import Limits
 from regard.view.page import scenes_of
 
 EXAMPLES = {
@@ -37,6 +39,23 @@ def about(translators: Mapping[str, Translator], most_characters: int, most_beam
     }
 
 
+def asked_of(models: Mapping[str, AtWork], limits: Limits) -> dict[str, Any]:
+    """What the page for other tasks should know of the server behind it."""
+    return {
+        "models": [
+            {
+                "name": name,
+                "title": model.recipe.name,
+                "path": path_of(model),
+                "labels": list(model.labels) if isinstance(model, Classifier) else None,
+            }
+            for name, model in models.items()
+        ],
+        "most_characters": {"/classify": limits.classified_characters, "/generate": limits.characters},
+        "most_pieces": limits.pieces,
+    }
+
+
 def translations(translator: Translator, options: Mapping[str, Any], attention: bool, texts: list[str]) -> list[bytes]:
     """Of texts that share a model and its options."""
     found = [each.to_dict() for each in translator.translate(texts, **options)]
@@ -57,6 +76,24 @@ def scores(translator: Translator, pairs: list[tuple[str, str]]) -> list[bytes]:
     """Of sources with their translations."""
     found = translator.score([source for source, _ in pairs], [target for _, target in pairs])
     return [encode({**vars(each), "perplexity": each.perplexity}) for each in found]
+
+
+def classifications(classifier: Classifier, texts: list[str]) -> list[bytes]:
+    return [encode(each.to_dict()) for each in classifier.classify(texts)]
+
+
+def generations(writer: TextWriter, options: Mapping[str, Any], prompts: list[str]) -> list[bytes]:
+    """Of prompts that share a model and its options."""
+    return [encode(each.to_dict()) for each in writer.generate(prompts, **options)]
+
+
+def generation_told(
+    writer: TextWriter, options: Mapping[str, Any], name: str, on_text: Callable[[str], None], prompts: list[str]
+) -> list[bytes]:
+    """Of one prompt, whose text is told while it is written; then the whole answer."""
+    [prompt] = prompts
+    written = writer.generate(prompt, on_text=on_text, **options)
+    return [encode({"model": name, "generations": [written.to_dict()]})]
 
 
 def encode(content: object) -> bytes:

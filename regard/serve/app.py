@@ -15,101 +15,38 @@ from typing import Any
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import HTMLResponse, Response
 
-from regard import Translator, __version__
-from regard.serve import answers
-from regard.serve.gate import CLIENT_LEFT, Gate
+from regard import Classifier, TextWriter, Translator, __version__
+from regard.serve import answers, schemas
+from regard.serve.desk import AtWork, Desk
+from regard.serve.gate import Gate
 from regard.serve.limits import DEFAULTS, Limits, Refusal
-from regard.serve.metrics import CONTENT_TYPE, Metrics
+from regard.serve.metrics import CONTENT_TYPE
 from regard.serve.mistakes import HANDLERS
-from regard.serve.schemas import (
-    AttentionAnswer,
-    AttentionRequest,
-    Health,
-    Problem,
-    ScoreAnswer,
-    ScoreRequest,
-    TranslateAnswer,
-    TranslateRequest,
-)
-from regard.serve.worker import Job, Worker
-from regard.view.page import render
+from regard.serve.stream import Stream
+from regard.serve.worker import Job
+from regard.view.page import asset, render
 
-PATHS = ("/", "/translate", "/attention", "/score", "/health", "/metrics", "/docs", "/openapi.json")
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    404: {"model": Problem, "description": "No such model"},
-    413: {"model": Problem, "description": "Body too long"},
-    422: {"model": Problem, "description": "A mistake in the request, or more than the server accepts"},
-    429: {"model": Problem, "description": "Too busy; `Retry-After` says when to come again"},
+    404: {"model": schemas.Problem, "description": "No such model"},
+    413: {"model": schemas.Problem, "description": "Body too long"},
+    422: {"model": schemas.Problem, "description": "A mistake in the request, or more than the server accepts"},
+    429: {"model": schemas.Problem, "description": "Too busy; `Retry-After` says when to come again"},
 }
-
-
-class Desk:
-    """What every endpoint shares: the models by name, the limits, the worker, the metrics."""
-
-    def __init__(self, translators: Mapping[str, Translator], limits: Limits, threads: int | None) -> None:
-        self.translators, self.limits = translators, limits
-        self.metrics = Metrics(PATHS, lambda: self.worker.waiting)
-        self.worker = Worker(limits, threads, self.metrics.batches.observe)
-
-    def find(self, name: str | None) -> tuple[str, Translator]:
-        """The model of that name, or the first."""
-        if name is None:
-            return next(iter(self.translators.items()))
-        if name not in self.translators:
-            there_are = ", ".join(self.translators)
-            raise Refusal(404, f"there is no model {name[:100]!r}; there are: {there_are}.")
-        return name, self.translators[name]
-
-    def check(self, what: str, given: int, most: int, remedy: str) -> None:
-        if given > most:
-            raise Refusal(422, f"{what}: {given:,} were given, and at most {most:,} are accepted. {remedy}")
-
-    def check_texts(self, texts: Sequence[str], attention: bool = False) -> None:
-        limits = self.limits
-        self.check("texts in one request", len(texts), limits.texts, "Send them in several requests.")
-        for text in texts:
-            self.check("characters in one text", len(text), limits.characters, "Send it in parts.")
-        if attention:
-            characters = sum(map(len, texts))
-            self.check(
-                "characters to look at", characters, limits.attention_characters, "Look at fewer or shorter texts."
-            )
-
-    async def answers(self, request: Request, jobs: Sequence[Job]) -> list[Any]:
-        """What the worker makes of the jobs; they are forgotten when the client leaves or the time is over."""
-        request.state.texts = len(jobs)  # for the log
-        self.worker.put(jobs)
-        answered = asyncio.ensure_future(_all(jobs))
-        left = asyncio.ensure_future(request.receive())  # after the body, nothing but the client's leaving can come
-        seconds = self.limits.answer_seconds
-        try:
-            both: set[asyncio.Future[Any]] = {answered, left}
-            await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            if answered.done():
-                return answered.result()
-            if left.done():
-                raise Refusal(CLIENT_LEFT, "the client left")
-            remedy = "Send fewer or shorter texts, with a smaller beam, or come again later."
-            raise Refusal(429, f"no answer within {seconds:g} s. {remedy}", {"Retry-After": str(self.worker.patience)})
-        finally:
-            left.cancel()
-            answered.cancel()
-            self.worker.drop(jobs)
-
-
-async def _all(jobs: Sequence[Job]) -> list[Any]:
-    return await asyncio.gather(*(asyncio.wrap_future(job.future) for job in jobs))
+MOST = 200
+"""Pieces that are written if it is not said how many."""
+PIECE = 4
+"""Characters of a piece, about: what is yet to be written counts as much as what is to be read."""
 
 
 def create_app(
-    translators: Mapping[str, Translator],
+    models: Mapping[str, AtWork],
     limits: Limits = DEFAULTS,
     hosts: Collection[str] | None = None,
     threads: int | None = None,
     movie: Mapping[str, Any] | None = None,
 ) -> FastAPI:
     """The whole server as an ASGI app; `hosts` are the names that it answers to, None: any. `movie`: for the page."""
-    desk = Desk(translators, limits, threads)
+    desk = Desk(models, limits, threads)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -119,11 +56,13 @@ def create_app(
 
     app = FastAPI(
         title="regard", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan,
-        description="Translate, look at the attention, score.", exception_handlers=HANDLERS,
+        description="What the models of this server can do.", exception_handlers=HANDLERS,
     )  # fmt: skip
     app.add_middleware(Gate, limits=limits, hosts=hosts, metrics=desk.metrics)
     app.state.desk = desk
-    _add_work(app, desk)
+    _add_translating(app, desk)
+    _add_classifying(app, desk)
+    _add_generating(app, desk)
     _add_pages(app, desk, movie)
     return app
 
@@ -136,14 +75,23 @@ async def _only_json(request: Request) -> None:
         raise Refusal(415, f"the body must be JSON and say so with Content-Type: application/json, {given}.")
 
 
-def _add_work(app: FastAPI, desk: Desk) -> None:
-    post = partial(app.post, dependencies=[Depends(_only_json)])
+def _endpoint(desk: Desk, kind: type[AtWork], answer: type[schemas.Answered], **more: Any) -> dict[str, Any]:
+    """How an endpoint for models of one kind is made. Without such a model it only says so, and is not documented."""
+    return {
+        "dependencies": [Depends(_only_json)],
+        "include_in_schema": bool(desk.of(kind)),
+        "responses": {200: {"model": answer, **more}, **PROBLEMS},
+    }
 
-    @post("/translate", responses={200: {"model": TranslateAnswer}, **PROBLEMS})
-    async def translate(asked: TranslateRequest, request: Request) -> Response:
+
+def _add_translating(app: FastAPI, desk: Desk) -> None:
+    @app.post("/translate", **_endpoint(desk, Translator, schemas.TranslateAnswer))
+    async def translate(asked: schemas.TranslateRequest, request: Request) -> Response:
         """Translate one or many texts. Requests that wait together are computed together; no answer depends on it."""
-        name, translator = desk.find(asked.model)
-        desk.check_texts(asked.text, asked.attention)
+        name, translator = desk.find(asked.model, Translator)
+        desk.check_texts(asked.text)
+        if asked.attention:
+            desk.check_looks(asked.text)
         desk.check("beam", asked.beam or 1, desk.limits.beam, "More is rarely better.")
         desk.check("nbest", asked.nbest, desk.limits.nbest, "Ask for fewer.")
         desk.check("characters in the prefix", len(asked.prefix), desk.limits.characters, "Shorten it.")
@@ -151,14 +99,15 @@ def _add_work(app: FastAPI, desk: Desk) -> None:
         run = partial(answers.translations, translator, options, asked.attention)
         key = ("translate", name, asked.attention, *options.values())
         found = await desk.answers(request, [Job(key, text, len(text), run) for text in asked.text])
-        desk.metrics.translated.inc(len(found))
+        desk.metrics.texts["translated"].inc(len(found))
         return _json(model=answers.encode(name), translations=_list(found))
 
-    @post("/attention", responses={200: {"model": AttentionAnswer}, **PROBLEMS})
-    async def attention(asked: AttentionRequest, request: Request) -> Response:
+    @app.post("/attention", **_endpoint(desk, Translator, schemas.AttentionAnswer))
+    async def attention(asked: schemas.AttentionRequest, request: Request) -> Response:
         """Translate one text, with heads switched off or the attention changed if asked for, and see all its weights."""
-        name, translator = desk.find(asked.model)
-        desk.check_texts([asked.text], attention=True)
+        name, translator = desk.find(asked.model, Translator)
+        desk.check_texts([asked.text])
+        desk.check_looks([asked.text])
         desk.check("beam", asked.beam or 1, desk.limits.beam, "More is rarely better.")
         run = partial(
             answers.looks, translator, asked.beam, asked.walk,
@@ -167,10 +116,10 @@ def _add_work(app: FastAPI, desk: Desk) -> None:
         found = await desk.answers(request, [Job(object(), asked.text, len(asked.text), run)])
         return _json(model=answers.encode(name), scenes=found[0])
 
-    @post("/score", responses={200: {"model": ScoreAnswer}, **PROBLEMS})
-    async def score(asked: ScoreRequest, request: Request) -> Response:
+    @app.post("/score", **_endpoint(desk, Translator, schemas.ScoreAnswer))
+    async def score(asked: schemas.ScoreRequest, request: Request) -> Response:
         """How probable the model finds given translations."""
-        name, translator = desk.find(asked.model)
+        name, translator = desk.find(asked.model, Translator)
         desk.check_texts(asked.source)
         desk.check_texts(asked.target)
         if len(asked.source) != len(asked.target):
@@ -182,8 +131,45 @@ def _add_work(app: FastAPI, desk: Desk) -> None:
         return _json(model=answers.encode(name), scores=_list(found))
 
 
+def _add_classifying(app: FastAPI, desk: Desk) -> None:
+    @app.post("/classify", **_endpoint(desk, Classifier, schemas.ClassifyAnswer))
+    async def classify(asked: schemas.ClassifyRequest, request: Request) -> Response:
+        """Label one or many texts. Requests that wait together are computed together; no answer depends on it."""
+        name, classifier = desk.find(asked.model, Classifier)
+        desk.check_texts(asked.text, desk.limits.classified_characters)
+        run, key = partial(answers.classifications, classifier), ("classify", name)
+        found = await desk.answers(request, [Job(key, text, len(text), run) for text in asked.text])
+        desk.metrics.texts["classified"].inc(len(found))
+        return _json(model=answers.encode(name), classifications=_list(found))
+
+
+def _add_generating(app: FastAPI, desk: Desk) -> None:
+    @app.post("/generate", **_endpoint(desk, TextWriter, schemas.GenerateAnswer, content={"text/event-stream": {}}))
+    async def generate(asked: schemas.GenerateRequest, request: Request) -> Response:
+        """Go on with one or many prompts. With `stream`, what is written comes as server-sent events: `text`, `text`, …
+        and at last `done` with the whole answer, or `error` with what went wrong."""
+        name, writer = desk.find(asked.model, TextWriter)
+        desk.check_texts(asked.prompt)
+        most = asked.most or min(MOST, desk.limits.pieces)
+        desk.check("most (pieces to write)", most, desk.limits.pieces, "Go on from there with another request.")
+        desk.check("stop strings", len(asked.stop), desk.limits.texts, "Give fewer.")
+        desk.check("characters in the stop strings", sum(map(len, asked.stop)), desk.limits.characters, "Shorten them.")
+        options = {**asked.model_dump(exclude={"prompt", "model", "stream"}), "most": most, "stop": tuple(asked.stop)}
+        written = PIECE * most
+        if asked.stream:
+            if len(asked.prompt) > 1:
+                raise Refusal(422, f"only one prompt can be streamed, and {len(asked.prompt)} were given.")
+            tell = partial(answers.generation_told, writer, options, name)
+            [prompt] = asked.prompt
+            return Stream(desk, request, lambda told: Job(object(), prompt, len(prompt) + written, partial(tell, told)))
+        run, key = partial(answers.generations, writer, options), ("generate", name, *options.values())
+        found = await desk.answers(request, [Job(key, each, len(each) + written, run) for each in asked.prompt])
+        desk.metrics.texts["generated"].inc(len(found))
+        return _json(model=answers.encode(name), generations=_list(found))
+
+
 def _add_pages(app: FastAPI, desk: Desk, movie: Mapping[str, Any] | None) -> None:
-    live = _page(render([], movie, answers.about(desk.translators, desk.limits.attention_characters, desk.limits.beam)))
+    live = _page(_live_page(desk, movie) if desk.of(Translator) else _ask_page(desk))
     docs = _page((files("regard.serve") / "docs.html").read_text(encoding="utf-8"))
 
     @app.get("/", include_in_schema=False)
@@ -194,18 +180,35 @@ def _add_pages(app: FastAPI, desk: Desk, movie: Mapping[str, Any] | None) -> Non
     async def documentation() -> Response:
         return docs
 
-    @app.get("/health", responses={200: {"model": Health}})
+    @app.get("/health", responses={200: {"model": schemas.Health}})
     async def health() -> Response:
-        """Is the server there, and which models has it?"""
+        """Is the server there, which models has it, and where does each answer?"""
         if not desk.worker.alive:
             raise Refusal(503, "the thread that computes has died; start the server again.")
-        facts = {"status": "ok", "models": list(desk.translators), "version": __version__}
+        tasks = {name: model.recipe.task for name, model in desk.models.items()}
+        facts = {"status": "ok", "models": list(desk.models), "tasks": tasks, "version": __version__}
         return _json(**{name: answers.encode(value) for name, value in facts.items()})
 
     @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
     async def metrics() -> Response:
         """What was counted since the start, in Prometheus' text format."""
         return Response(desk.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
+
+def _live_page(desk: Desk, movie: Mapping[str, Any] | None) -> str:
+    """Where one looks inside a translator."""
+    limits = desk.limits
+    return render([], movie, answers.about(desk.of(Translator), limits.attention_characters, limits.beam))
+
+
+def _ask_page(desk: Desk) -> str:
+    """Where one asks models of other tasks."""
+    page = (files("regard.serve") / "ask.html").read_text(encoding="utf-8")
+    data = answers.encode(answers.asked_of(desk.models, desk.limits)).decode().replace("<", "\\u003c")
+    parts = {"/*STYLE*/": asset("page.css") + asset("live.css"), "/*SCRIPT*/": asset("dom.js"), "/*DATA*/": data}
+    for mark, part in parts.items():
+        page = page.replace(mark, part, 1)
+    return page
 
 
 def _json(**parts: bytes) -> Response:

@@ -62,8 +62,9 @@ class Gate:
             await refuse(Refusal(500, detail))(scope, receive, numbered)
         finally:
             seconds = time.perf_counter() - began
-            self.metrics.request(scope["path"], status or CLIENT_LEFT, seconds)
-            _note(scope, status or CLIENT_LEFT, seconds, number)
+            left = not status or scope.get("state", {}).get("left", False)  # before the answer, or in the midst of it
+            self.metrics.request(scope["path"], CLIENT_LEFT if left else status, seconds)
+            _note(scope, CLIENT_LEFT if left else status, seconds, number)
 
     async def _admit(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)

@@ -15,13 +15,17 @@ class Limits:
     """What the server accepts; docs/serve.md lists the same."""
 
     characters: int = 2_000
-    """Of one text."""
+    """Of one text, or of one prompt."""
+    classified_characters: int = 20_000
+    """Of one text to classify: reading is quicker than writing."""
     attention_characters: int = 1_000
     """Of all texts of a request that asks for attention: such an answer may be ten thousand times as long as its text."""
     texts: int = 64
     """In one request."""
     beam: int = 10
     nbest: int = 10
+    pieces: int = 1_000
+    """To go on with after one prompt."""
     body_bytes: int = 1_000_000
     body_seconds: float = 10.0
     """To send a request: its head, then its body. Also how long a reader of an answer may stand still."""
@@ -30,7 +34,7 @@ class Limits:
     waiting: int = 512
     """Texts in the queue, of all requests together."""
     batch_characters: int = 4_000
-    """Texts that wait for the same model and options are translated together, up to this many characters."""
+    """Texts that wait for the same model and options are computed together, up to this many characters."""
     shutdown_seconds: float = 30.0
     """To finish what was begun when the server is asked to stop."""
 

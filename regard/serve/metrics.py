@@ -28,7 +28,10 @@ class Metrics:
             "regard_request_seconds", "From the request's head to the answer's end.", ["path"],
             registry=self.registry, buckets=SECONDS,
         )  # fmt: skip
-        self.translated = Counter("regard_texts_translated", "Texts translated.", registry=self.registry)
+        self.texts = {
+            done: Counter(f"regard_texts_{done}", f"Texts {done}.", registry=self.registry)
+            for done in ("translated", "classified", "generated")
+        }
         self.batches = Histogram(
             "regard_batch_texts", "Texts computed together.", registry=self.registry, buckets=TEXTS
         )

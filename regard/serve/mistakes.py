@@ -13,10 +13,19 @@ from starlette.responses import JSONResponse
 from regard.errors import RegardError, did_you_mean
 from regard.serve.gate import refuse
 from regard.serve.limits import Refusal
-from regard.serve.schemas import HALF, Asked, AttentionRequest, ScoreRequest, TranslateRequest
+from regard.serve.schemas import (
+    HALF,
+    Asked,
+    AttentionRequest,
+    ClassifyRequest,
+    GenerateRequest,
+    ScoreRequest,
+    TranslateRequest,
+)
 
 REQUESTS: dict[str, type[Asked]] = {
     "/translate": TranslateRequest, "/attention": AttentionRequest, "/score": ScoreRequest,
+    "/classify": ClassifyRequest, "/generate": GenerateRequest,
 }  # fmt: skip
 TOLD = 5
 """Mistakes of one request that are named; the others are counted."""

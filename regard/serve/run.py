@@ -10,13 +10,17 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import regard
-from regard import Translator
 from regard.checkpoint import MODEL, find_model
 from regard.errors import UsageError
 from regard.serve.limits import DEFAULTS, Limits
 from regard.view.movie import load_movie
+
+if TYPE_CHECKING:
+    from regard.serve.desk import AtWork  # which needs what an extra installs
 
 log = logging.getLogger(__name__)
 
@@ -56,27 +60,31 @@ def serve(
             )
         name = f"[{address[0]}]" if ":" in address[0] else address[0]
         log.info("starting: loading %s", ", ".join(models))
-        translators = load(models, device)
-        movies = (load_movie(find_model(model).parent) for model in models)
+        files = name_models(models)
+        loaded: dict[str, AtWork] = {each: regard.load(file, device) for each, file in files.items()}
+        movies = (load_movie(file.parent) for file in files.values())
         movie = next((each for each in movies if each is not None), None)
-        app = create_app(translators, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, movie)
-        names = ", ".join(translators)
+        app = create_app(loaded, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, movie)
+        names = ", ".join(loaded)
         print(f"serving {names} at http://{name}:{address[1]}/ (its API: /docs). Ctrl-C ends.", flush=True)
         Server(app, limits).run(sockets=[listening])
 
 
-def load(models: Sequence[str], device: str = "cpu") -> dict[str, Translator]:
-    """The models by short names: a run folder's, or a file's."""
-    loaded: dict[str, Translator] = {}
+def name_models(models: Sequence[str]) -> dict[str, Path]:
+    """Their files by short names: as given by NAME=MODEL, else a run folder's or a file's name."""
+    files: dict[str, Path] = {}
     for model in models:
-        file = find_model(model)
-        name = stem = file.resolve().parent.name if file.name == MODEL else file.stem
+        given, _, path = model.partition("=") if "=" in model and not Path(model).exists() else ("", "", model)
+        file = find_model(path)
+        name = stem = given or (file.resolve().parent.name if file.name == MODEL else file.stem)
         number = 1
-        while name in loaded:
+        while name in files:
+            if given:
+                raise UsageError(f"two models would be called {given!r}; give {path} another name")
             number += 1
             name = f"{stem}-{number}"
-        loaded[name] = regard.load(model, device, task="translate")
-    return loaded
+        files[name] = file
+    return files
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -33,9 +33,20 @@ def whole(text: str) -> str:
     return text
 
 
+def something(text: str) -> str:
+    if not text:
+        raise ValueError("should be at least one character")
+    return text
+
+
 TEXT_OR_TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
 Text = Annotated[str, AfterValidator(whole)]
 Texts = Annotated[list[Text], BeforeValidator(as_list), WithJsonSchema(TEXT_OR_TEXTS)]
+Stops = Annotated[
+    list[Annotated[Text, AfterValidator(something)]],
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
 Heads = dict[str, list[int]]
 Model = Annotated[str | None, Field(description="Which model, by its name in /health. [the first]")]
 Beam = Annotated[int | None, Field(ge=1, description="Hypotheses kept side by side; 1 is greedy. [the model's]")]
@@ -100,6 +111,34 @@ class ScoreRequest(Asked):
     )
 
 
+class ClassifyRequest(Asked):
+    """What to label."""
+
+    text: Texts = Field(description="One text or a list of texts, answered in their order.")
+    model: Model = None
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"text": ["A lovely film.", "I want my money back."]}]})
+
+
+class GenerateRequest(Asked):
+    """What to go on with, and how."""
+
+    prompt: Texts = Field(description="One text or a list of texts to go on with; an empty one begins from nothing.")
+    model: Model = None
+    most: int | None = Field(None, ge=1, description="Pieces to write at most. [200, or what the server allows]")
+    temperature: float = Field(0.8, ge=0, description="Below 1 is safer, above 1 wilder; 0: always the most probable.")
+    top_k: int = Field(0, ge=0, description="Only the k most probable pieces; 0: all.")
+    top_p: float = Field(1.0, gt=0, le=1, description="Only the most probable pieces up to this sum.")
+    seed: int = Field(0, ge=0, lt=2**63, description="The same seed gives the same text.")
+    stop: Stops = Field(default_factory=list, description="Text that ends what is written, and is left out of it.")
+    no_repeat_ngram: int = Field(0, ge=0, description="Never write a run of this many pieces twice; 0: any may recur.")
+    stream: bool = Field(
+        False, description="Send the text while it is written, as server-sent events; one prompt only."
+    )
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"prompt": "The history of", "most": 50, "seed": 1}]})
+
+
 class Answered(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -139,9 +178,36 @@ class ScoreAnswer(Answered):
     scores: list[Scored]
 
 
+class Classified(Answered):
+    label: str = Field(description="The most probable; nothing for an empty text.")
+    probabilities: dict[str, float] = Field(description="Of every label, the most probable first.")
+    pieces: int = Field(description="How many the text consists of.")
+    windows: int = Field(description="How many windows voted, of a text longer than the model reads at once.")
+    cut: bool = Field(description="Whether the text was longer than the model reads, and only a part was read.")
+
+
+class ClassifyAnswer(Answered):
+    model: str
+    classifications: list[Classified]
+
+
+class Generated(Answered):
+    prompt: str
+    text: str = Field(description="What was added, without the prompt and without a stop string.")
+    tokens: list[str] = Field(description="The pieces that were written.")
+    token_log_probabilities: list[float] = Field(description="Of each piece.")
+    finish_reason: Literal["end", "length", "stop"]
+
+
+class GenerateAnswer(Answered):
+    model: str
+    generations: list[Generated]
+
+
 class Health(Answered):
     status: Literal["ok"]
     models: list[str]
+    tasks: dict[str, str] = Field(description="Of each model: translate, classify or language-model.")
     version: str
 
 

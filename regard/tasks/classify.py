@@ -5,6 +5,7 @@ S texts · T positions · C labels
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -130,7 +131,7 @@ def _pooled(found: Iterable[Tensor], numbers: Sequence[int], count: int) -> Tens
     votes: list[list[Tensor]] = [[] for _ in range(count)]
     for number, logits in zip(numbers, found, strict=True):
         votes[number].append(logits)
-    return torch.stack([each[0] if len(each) == 1 else torch.stack(each).exp().mean(0).log() for each in votes])
+    return torch.stack([torch.stack(each).logsumexp(0) - math.log(len(each)) for each in votes])
 
 
 def hide(ids: Tensor, share: float) -> Tensor:
@@ -146,7 +147,10 @@ def masked_loss(model: TextClassifier, ids: Tensor) -> Loss:
     hidden = (seen != ids)[real]  # [N]
     states = model.encode(seen)[hidden]
     loss = projected_loss(states, model.embedding.table.weight, ids[real][hidden], 0.0)
-    return Loss(*(each * (len(ids) / max(1, len(states))) for each in loss))
+    smoothed, plain = (each * (len(ids) / max(1, len(states))) for each in loss)
+    # What only labels teach has a gradient of zero rather than none: processes exchange it, and Adam counts its steps.
+    waiting = [*model.output.parameters(), *(model.votes.parameters() if model.votes is not None else ())]
+    return Loss(smoothed + sum(0 * each.sum() for each in waiting), plain)
 
 
 def r_drop_loss(model: TextClassifier, ids: Tensor, labels: Tensor, smoothing: float, weight: float) -> Loss:

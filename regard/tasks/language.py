@@ -19,8 +19,9 @@ from regard.data.batching import pad
 from regard.data.ids import PairIds
 from regard.data.plain import Report
 from regard.data.prepare import Prepared
-from regard.data.tokenizer import END, PAD, START, UNKNOWN
+from regard.data.tokenizer import PAD, UNKNOWN
 from regard.models.language_model import LanguageModel
+from regard.tasks.continuing import beginning
 from regard.training.loss import Loss, adaptive_loss
 from regard.training.task import Extras, Part
 
@@ -90,7 +91,6 @@ class Stream:
         self.ids, self.most, self.whole = ids.stream, data.max_pieces, data.documents == "stream"
         self.lengths = ids.lengths[:, 0]
         self._begins = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)[:-1]])  # of each document
-        self._first = set() if self.whole else set(self._begins.tolist())
 
     def windows(self, shift: int) -> list[Window]:
         """All windows; those of a stream begin `shift` pieces later, so that epochs cut it at other places."""
@@ -109,10 +109,8 @@ class Stream:
         wanted = self.ids[begin : begin + length]
         read = np.empty(length, dtype=np.int64)
         read[1:] = wanted[:-1]
-        if self.whole:
-            read[0] = self.ids[begin - 1] if begin else END
-        else:
-            read[0] = START if begin in self._first else self.ids[begin - 1]
+        first = begin == 0 if self.whole else self._begins[np.searchsorted(self._begins, begin, "right") - 1] == begin
+        read[0] = self.ids[begin - 1] if not first else beginning(self.whole)
         return read, wanted
 
 

@@ -251,3 +251,30 @@ def test_the_largest_are_those_of_topk(size: int, count: int) -> None:
     values, totals = values.float().view(2, 3, size), torch.tensor([[0.3, 2.0, -1.4], [-0.25, float("-inf"), 7.5]])
     sums = (values + totals.unsqueeze(2)).flatten(1)  # no two are equal
     assert torch.equal(largest(values, totals, count), sums.topk(count).indices)
+
+
+@KINDS
+def test_first_tokens_stand_where_the_start_would(options: Search) -> None:
+    model = StandIn()
+    usual = torch.full_like(LIMITS, START)
+    assert run(model, options, firsts=usual) == run(model, options)
+    others = torch.arange(len(SOURCES)) % 3 + 4
+    found = run(model, options, firsts=others)
+    assert found != run(model, options)
+    for place in (0, 2, 5):  # each goes with its own sentence
+        alone = search(
+            model, SOURCES[place : place + 1], LIMITS[place : place + 1], options, SPECIAL, seeds=[place],
+            firsts=others[place : place + 1],
+        )  # fmt: skip
+        assert close(found[place], alone[0])
+
+
+@pytest.mark.parametrize("options", [GREEDY, Search(sample=True, seed=5)], ids=["greedy", "sample"])
+def test_what_is_halted_ends_there(options: Search) -> None:
+    model, told = StandIn(end=-9.0), 4
+    found = run(model, options, halt=lambda found, _: found.token == told)
+    for (halted,), (whole,) in zip(found, run(model, options), strict=True):
+        tokens = list(whole.tokens)
+        assert list(halted.tokens) == (tokens[: tokens.index(told) + 1] if told in tokens else tokens)
+        assert halted.finish_reason == ("length" if told in tokens else whole.finish_reason)
+    assert any(told in each.tokens for (each,) in found)

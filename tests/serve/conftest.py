@@ -1,4 +1,4 @@
-"""A server to test: the tiny translator behind the real app and the real uvicorn, on a free port of this machine."""
+"""A server to test: tiny models behind the real app and the real uvicorn, on a free port of this machine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,20 @@ from typing import Any
 
 import httpx
 import pytest
+import torch
 import uvicorn
 from fastapi import FastAPI
 
+from regard import config
 from regard.checkpoint import save_model, unique_weights
+from regard.data.tokenizer import Tokenizer
+from regard.models.build import build
 from regard.serve.app import create_app
 from regard.serve.connection import patient_for
+from regard.serve.desk import AtWork
 from regard.serve.limits import DEFAULTS, Limits
+from regard.tasks.classifier import Classifier
+from regard.tasks.text_writer import TextWriter
 from regard.tasks.translator import Translator
 from tests.conftest import made_up_sentences
 
@@ -59,6 +66,38 @@ def client(tiny_translator: Translator) -> Iterator[httpx.Client]:
         yield made
 
 
+SHAPE: dict[str, Any] = {"width": 32, "feed_forward": 64, "heads": 4, "layers": 1, "dropout": 0.0, "max_positions": 64}
+
+
+def make_classifier(tokenizer: Tokenizer) -> Classifier:
+    """Untrained, which is as good for telling answers apart."""
+    recipe = config.ClassificationRecipe(
+        name="moods", data=config.LabelledText(max_pieces=20, long="windows"), model=config.TextEncoder(**SHAPE)
+    )
+    torch.manual_seed(1)
+    labels = ["dull", "lovely", "기쁨"]
+    model = build(recipe.model, tokenizer.size("source"), len(labels))
+    return Classifier(model, tokenizer, recipe, facts={"labels": labels})
+
+
+def make_writer(tokenizer: Tokenizer) -> TextWriter:
+    recipe = config.LanguageRecipe(
+        name="prose", data=config.PlainText(max_pieces=20), model=config.TextDecoder(**SHAPE)
+    )
+    torch.manual_seed(2)
+    return TextWriter(build(recipe.model, tokenizer.size("source")), tokenizer, recipe)
+
+
+@pytest.fixture(scope="session")
+def tiny_classifier(tiny_tokenizer: Tokenizer) -> Classifier:
+    return make_classifier(tiny_tokenizer)
+
+
+@pytest.fixture(scope="session")
+def tiny_writer(tiny_tokenizer: Tokenizer) -> TextWriter:
+    return make_writer(tiny_tokenizer)
+
+
 @pytest.fixture(scope="session")
 def tiny_file(tiny_translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("serve") / "tiny.safetensors"
@@ -93,12 +132,12 @@ class Running:
 
 @contextmanager
 def running(
-    translators: Mapping[str, Translator],
+    models: Mapping[str, AtWork],
     limits: Limits = DEFAULTS,
     hosts: Collection[str] | None = None,
     movie: Mapping[str, Any] | None = None,
 ) -> Iterator[Running]:
-    made = Running(create_app(translators, limits, hosts, movie=movie), limits)
+    made = Running(create_app(models, limits, hosts, movie=movie), limits)
     made.thread.start()
     until(lambda: made.server.started)
     try:

@@ -35,7 +35,9 @@ def test_the_documented_limits_are_those_in_force() -> None:
     rows = {
         "characters of one text": DEFAULTS.characters,
         "characters of all texts of a request for attention": DEFAULTS.attention_characters,
+        "characters of one text to classify": DEFAULTS.classified_characters,
         "texts in one request": DEFAULTS.texts,
+        "pieces to write": DEFAULTS.pieces,
         "beam, n-best": max(DEFAULTS.beam, DEFAULTS.nbest),
         "bytes of a body": DEFAULTS.body_bytes,
         "seconds to send a body": DEFAULTS.body_seconds,

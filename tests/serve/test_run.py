@@ -19,7 +19,7 @@ import pytest
 
 from regard.errors import CheckpointError, UsageError
 from regard.serve.limits import DEFAULTS, read_limits
-from regard.serve.run import load, serve
+from regard.serve.run import name_models, serve
 from tests.serve.conftest import PATIENCE, SENTENCES, until
 
 # Says when a translation begins, and waits for a line before it goes on.
@@ -132,12 +132,18 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_models_have_short_names_of_their_own(tiny_file: Path, tmp_path: Path) -> None:
-    run = tmp_path / "deep"
+    run = tmp_path / "deep=er"  # a name that is there is no NAME=MODEL
     run.mkdir()
-    (run / "model.safetensors").write_bytes(tiny_file.read_bytes())
-    assert list(load([str(tiny_file), str(run), str(run / "model.safetensors"), str(run)])) == [
-        "tiny", "deep", "deep-2", "deep-3",
-    ]  # fmt: skip
+    model = run / "model.safetensors"
+    model.write_bytes(tiny_file.read_bytes())
+    given = [str(tiny_file), str(run), str(model), str(run), f"deep={run}", f"깊다={model}", "demo"]
+    found = name_models(given)
+    assert list(found) == ["tiny", "deep=er", "deep=er-2", "deep=er-3", "deep", "깊다", "demo"]
+    assert list(found.values())[:-1] == [tiny_file, *[model] * 5]
+    with pytest.raises(UsageError, match=r"two models would be called 'tiny'; give .* another name"):
+        name_models([str(tiny_file), f"tiny={tiny_file}"])
+    with pytest.raises(CheckpointError, match="no model at nowhere"):
+        name_models(["tiny=nowhere"])
 
 
 def test_limits_are_read_from_the_command_line() -> None:

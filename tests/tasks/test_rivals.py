@@ -13,6 +13,10 @@ from regard import config
 from regard.checkpoint import load_model, save_model
 from regard.data.tokenizer import Tokenizer
 from regard.errors import UsageError
+from regard.models.shortlist import Lexicon
+from regard.tasks.alignment.align import align
+from regard.tasks.heads import head_importance
+from regard.tasks.testing import TestSet
 from regard.tasks.translator import Translator
 from tests.conftest import made_up_sentences, taught
 
@@ -74,6 +78,28 @@ def test_what_it_looked_at(rival: Translator) -> None:
     with rival.changed(off={rival.model.attention_names()["cross"][0]: [0]}):
         changed = rival.translate(TEXTS, beam=1)
     assert [each.text for each in changed] != [each.text for each in rival.translate(TEXTS, beam=1)]
+
+
+def test_a_shortlist_of_everything_changes_nothing(rival: Translator, stored: Path) -> None:
+    size = rival.tokenizer.size("target")
+    everything = Lexicon(torch.arange(size).expand(size, -1).contiguous(), torch.arange(size))
+    save_model(stored, dict(rival.model.named_parameters()), rival.recipe, rival.tokenizer, {}, lexicon=everything)
+    short = regard.load(stored, shortlist=True).translate(TEXTS, beam=4)
+    assert [each.text for each in short] == [each.text for each in rival.translate(TEXTS, beam=4)]
+
+
+def test_heads_and_alignments_are_of_those_that_look(rival: Translator) -> None:
+    targets = [each.text for each in rival.translate(TEXTS)]
+    known = TestSet("known", TEXTS, targets)
+    if rival.recipe.name == "rnn":
+        for ask in (lambda: head_importance(rival, known), lambda: align(rival, TEXTS, targets)):
+            with pytest.raises(UsageError, match="no attention"):
+                ask()
+        return
+    found = head_importance(rival, known, sentences=8, resamples=100)
+    assert list(found.differences) == ["cross"]
+    assert found.differences["cross"].shape == (len(rival.model.attention_names()["cross"]), 1)
+    assert any(each.links for each in align(rival, TEXTS, targets))
 
 
 def test_scores_are_those_of_the_search(rival: Translator) -> None:

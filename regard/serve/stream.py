@@ -1,0 +1,88 @@
+"""A text on its way to one client while it is still being written, as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from time import monotonic
+from typing import Any
+
+from fastapi import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from regard.errors import RegardError
+from regard.serve.answers import encode
+from regard.serve.desk import Desk
+from regard.serve.gate import CLIENT_LEFT
+from regard.serve.limits import Refusal
+from regard.serve.worker import Job
+
+
+class Stream(Response):
+    """`text` events as the text is written, then `done` with the whole answer, or `error` with what went wrong.
+
+    It begins with the first event: what is refused before that is refused with a status, like any request.
+    """
+
+    media_type = "text/event-stream"
+
+    def __init__(self, desk: Desk, request: Request, make_job: Callable[[Callable[[str], None]], Job]) -> None:
+        """`make_job` is given what to call with each new stretch of text."""
+        super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})  # the latter is for nginx
+        del self.headers["content-length"]
+        self.desk, self.request, self.job = desk, request, make_job(self.write)
+        self.loop = asyncio.get_running_loop()
+        self.parts: asyncio.Queue[str | None] = asyncio.Queue()  # never long: what a job may write is limited
+        self.unread = False
+
+    def write(self, text: str) -> None:
+        """Called in the worker's thread, which has better things to do once nobody reads."""
+        if self.unread:
+            raise Refusal(CLIENT_LEFT, "the client left")
+        self.loop.call_soon_threadsafe(self.parts.put_nowait, text)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+        async with aclosing(self.events()) as events:
+            async for event in events:
+                if not begun:
+                    await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                begun = True
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def events(self) -> AsyncGenerator[bytes, None]:
+        request, begun = self.request, False
+        request.state.texts = 1  # for the log
+        self.desk.worker.put([self.job])
+        end = monotonic() + self.desk.limits.answer_seconds
+        answer = asyncio.wrap_future(self.job.future)
+        answer.add_done_callback(self._end)
+        try:
+            while (part := await self.desk.patiently(request, self.parts.get(), end - monotonic())) is not None:
+                yield _event("text", encode({"text": part}))
+                begun = True
+            done = _event("done", answer.result())
+            self.desk.metrics.texts["generated"].inc()
+            yield done
+        except (Refusal, RegardError) as error:
+            request.state.left = isinstance(error, Refusal) and error.status == CLIENT_LEFT
+            if not begun:
+                raise
+            yield _event("error", encode({"detail": error.detail if isinstance(error, Refusal) else str(error)}))
+        finally:
+            self.unread = True
+            answer.cancel()
+            self.desk.worker.drop([self.job])
+
+    def _end(self, answer: asyncio.Future[Any]) -> None:
+        if not answer.cancelled():
+            answer.exception()  # has now been asked for, also if the client has left
+        self.parts.put_nowait(None)
+
+
+def _event(kind: str, data: bytes) -> bytes:
+    """JSON has no line breaks of its own, so that one line of data is enough."""
+    return b"event: %s\ndata: %s\n\n" % (kind.encode(), data)

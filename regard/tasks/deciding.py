@@ -1,0 +1,115 @@
+"""What a classifier's decision looked at: attention from the pooled vector down to the pieces, and gradient × input.
+
+T positions · D width · C labels · L layers · H heads
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.attention.record import record
+from regard.models.classifier import TextClassifier, Votes
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Vote:
+    """A run of pieces and how much its vote adds to the label's log-odds."""
+
+    first: int
+    length: int
+    contribution: float
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """Of one text and one label. Contributions are in log-odds of the label: +0.7 doubles its odds."""
+
+    log_odds: float
+    weights: NDArray[np.float32]
+    """Every look: [L, H, T, T], rows sum to 1."""
+    attention: Numbers
+    """[T], sums to 1: from which pieces attention can have carried what was pooled."""
+    gradient: Numbers
+    """[T]: gradient × input of each piece's vector."""
+    votes: Numbers
+    """[T]: what runs of pieces voted, shared evenly among their pieces; zeros without votes."""
+    runs: Sequence[Vote]
+    """What each run voted, wherever it stands."""
+
+
+def grounds(model: TextClassifier, ids: Tensor, label: int, temperature: float) -> Grounds:
+    """Read one text again, ids [1, T], with gradients; the model must not be training."""
+    with torch.inference_mode(False), torch.enable_grad(), record(model) as seen:
+        embedded = model.embed(ids).detach().requires_grad_()  # [T, D]
+        states = model.encode(ids, embedded)  #                  [T, D]
+        logits = model.decide(states, ids)  #                    [1, C]
+        wanted = log_odds(logits[0] / temperature, label)
+        by_piece, by_logit = torch.autograd.grad(wanted, [embedded, logits])
+    with torch.inference_mode():
+        vectors = seen["embedding"]["vectors"]
+        gradient = (by_piece * vectors).view(ids.size(1), -1).sum(-1)
+        weights = torch.cat([seen[name]["weights"] for name in model.attention_names()["encoder"]])  # [L, H, T, T]
+        pooled = pooled_from(model, states, by_logit[0])
+        runs = votes_of(model.votes, ids, by_logit[0]) if model.votes is not None else []
+    return Grounds(
+        wanted.item(), weights.float().cpu().numpy(), carried(_numbers(weights), _numbers(pooled)), _numbers(gradient),
+        _shared(runs, ids.size(1)), runs,
+    )  # fmt: skip
+
+
+def log_odds(logits: Tensor, label: int) -> Tensor:
+    """log p / (1 − p) of one label [C] → []: what all logits share drops out, and it does not flatten where p nears 1."""
+    others = torch.cat([logits[:label], logits[label + 1 :]])
+    return logits[label] - others.logsumexp(0)
+
+
+def pooled_from(model: TextClassifier, states: Tensor, by_logit: Tensor) -> Tensor:
+    """Which share of the pooled vector each position gave [T]; of `max`, each number counts as much as it decides."""
+    if model.pooling == "mean":
+        return torch.full_like(states[:, 0], 1 / len(states))
+    if model.pooling == "first":
+        return torch.eye(1, len(states), device=states.device)[0]
+    most, winners = states.max(0)  # [D] each
+    decides = ((by_logit @ model.output.weight) * most).abs()
+    decides = decides / decides.sum() if decides.sum() > 0 else torch.full_like(decides, 1 / len(decides))
+    return torch.zeros_like(states[:, 0]).index_add(0, winners, decides)
+
+
+def carried(weights: Numbers, pooled: Numbers) -> Numbers:
+    """Attention rollout (Abnar and Zuidema 2020): weights [L, H, T, T] and shares of the last layer [T] → of the first.
+
+    A position keeps half of itself in every layer, for the way around attention, and mixes in the other half.
+    """
+    share = pooled
+    for layer in weights.mean(1)[::-1]:
+        share = (share + share @ layer) / 2
+    return share
+
+
+def votes_of(votes: Votes, ids: Tensor, by_logit: Tensor) -> list[Vote]:
+    """Each run wherever it stands; one that comes again has its one vote divided among its places."""
+    loudness = votes.loudness(votes.runs(ids))[0]
+    buckets = [each[0] for each in votes.runs_by_length(ids)]
+    _, inverse, counts = torch.unique(torch.cat(buckets), return_inverse=True, return_counts=True)
+    values = (votes.table.weight[torch.cat(buckets)] @ by_logit) * loudness / counts[inverse]  # [R]
+    places = [(first, length) for length, found in enumerate(buckets, start=1) for first in range(len(found))]
+    return [Vote(*place, value) for place, value in zip(places, values.tolist(), strict=True)]
+
+
+def _shared(runs: Sequence[Vote], length: int) -> Numbers:
+    shared = np.zeros(length)
+    for run in runs:
+        shared[run.first : run.first + run.length] += run.contribution / run.length
+    return shared
+
+
+def _numbers(values: Tensor) -> Numbers:
+    return values.double().cpu().numpy()

@@ -1,0 +1,61 @@
+"""The loss that computes only the parts it needs is the cross entropy of all log-probabilities."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from regard.models.language_model import Output
+from regard.training.loss import CHUNK, Loss, adaptive_loss, projected_loss, smoothed_loss
+
+VOCABULARY, WIDTH = 40, 8
+
+
+def given(cutoffs: tuple[int, ...], rows: int, low: int = 0) -> tuple[Tensor, Output, Tensor]:
+    generator = torch.Generator().manual_seed(rows)
+    torch.manual_seed(1)
+    output = Output(nn.Parameter(torch.randn(VOCABULARY, WIDTH, generator=generator)), cutoffs)
+    states = torch.randn(rows, WIDTH, generator=generator, requires_grad=True)
+    return states, output, torch.randint(low, VOCABULARY, (rows,), generator=generator)
+
+
+def results(loss: Loss, states: Tensor, output: Output) -> list[Tensor]:
+    wanted = [states, output.weight, *([output.gates] if output.cutoffs else [])]
+    return [loss.smoothed.detach(), loss.plain, *torch.autograd.grad(loss.smoothed * 3, wanted)]
+
+
+@pytest.mark.parametrize("cutoffs", [(10,), (5, 20), (1, 2, 39)])
+@pytest.mark.parametrize(("rows", "low"), [(1, 0), (60, 0), (60, 25), (CHUNK + 9, 0)])
+def test_values_and_gradients(cutoffs: tuple[int, ...], rows: int, low: int) -> None:
+    states, output, targets = given(cutoffs, rows, low)
+    expected = results(smoothed_loss(output(states), targets, 0.0), states, output)
+    found = results(adaptive_loss(states, output, targets, 0.0), states, output)
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_a_tied_matrix_learns_from_both_its_uses() -> None:
+    states, output, targets = given((5, 20), 60)
+    gradients = []
+    for loss in (
+        lambda read: smoothed_loss(output(read), targets, 0.0),
+        lambda read: adaptive_loss(read, output, targets, 0.0),
+    ):
+        read = states + output.weight[targets]  # as an embedding
+        gradients.append(torch.autograd.grad(loss(read).smoothed, output.weight)[0])
+    torch.testing.assert_close(gradients[0], gradients[1], atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_without_a_cut_it_is_the_plain_loss(smoothing: float) -> None:
+    states, output, targets = given((), 60)
+    expected = results(projected_loss(states, output.weight, targets, smoothing), states, output)
+    torch.testing.assert_close(results(adaptive_loss(states, output, targets, smoothing), states, output), expected)
+
+
+def test_parts_that_nobody_wants_are_left_alone() -> None:
+    states, output, targets = given((10, 20), 30)
+    loss = adaptive_loss(states, output, targets % 10, 0.0)
+    (gradient,) = torch.autograd.grad(loss.smoothed, output.weight)
+    assert not gradient[10:].any()
+    assert gradient[:10].any()

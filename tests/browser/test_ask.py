@@ -1,0 +1,102 @@
+"""The page of a server without a translator: bars for labels, and text as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from regard.data.tokenizer import Tokenizer
+from regard.serve.limits import Limits
+from regard.tasks.classifier import Classifier
+from regard.tasks.text_writer import TextWriter
+from tests.browser.conftest import Open
+from tests.browser.reading import NARROW, fits, texts
+from tests.conftest import made_up_sentences
+from tests.serve.conftest import Running, make_classifier, make_writer, running
+
+TEXT = made_up_sentences(1, 1)[0]
+
+
+@pytest.fixture(scope="module")
+def classifier(tiny_tokenizer: Tokenizer) -> Classifier:
+    return make_classifier(tiny_tokenizer)
+
+
+@pytest.fixture(scope="module")
+def writer(tiny_tokenizer: Tokenizer) -> TextWriter:
+    return make_writer(tiny_tokenizer)
+
+
+@pytest.fixture(scope="module")
+def server(classifier: Classifier, writer: TextWriter) -> Iterator[Running]:
+    with running({"moods": classifier, "prose": writer}, Limits(characters=100, pieces=40)) as made:
+        yield made
+
+
+def submit(page: Page, text: str) -> None:
+    page.locator("#ask-text").fill(text)
+    page.keyboard.press("Enter")
+
+
+def test_labels_have_bars(open_page: Open, server: Running, classifier: Classifier) -> None:
+    page = open_page(server.url)
+    expect(page.locator("#answer")).to_contain_text("dull, lovely, 기쁨")  # what it tells apart
+    expect(page.locator("#ask-seed")).to_be_hidden()
+    submit(page, TEXT)
+    found = classifier.classify(TEXT)
+    expect(page.locator("#answer .sentence")).to_have_text(found.label)
+    assert texts(page, ".labels dt") == list(found.probabilities)
+    for shown, wanted in zip(texts(page, ".labels dd:not(.bar)"), found.probabilities.values(), strict=True):
+        assert float(shown.removesuffix(" %")) == pytest.approx(100 * wanted, abs=0.06)
+
+
+def test_text_is_written_behind_the_prompt(open_page: Open, server: Running, writer: TextWriter) -> None:
+    page = open_page(server.url)
+    page.locator("#ask-model").select_option("prose")
+    page.locator("#ask-seed").fill("3")
+    submit(page, "<b>안녕")
+    wanted = writer.generate("<b>안녕", most=40, seed=3)
+    expect(page.locator("#answer .muted")).to_have_text("40 pieces, as many as were asked for.")
+    assert page.locator("#answer .sentence").text_content() == f"<b>안녕{wanted.text}"
+    assert page.locator("#answer .written").text_content() == wanted.text
+    submit(page, "")  # from nothing
+    expect(page.locator("#answer .sentence")).not_to_contain_text("안녕")
+
+
+def test_what_cannot_be_is_said(open_page: Open, server: Running) -> None:
+    page = open_page(server.url, refusals=True)
+    error = page.locator(".error")
+    submit(page, "  ")
+    expect(error).to_have_text("There is nothing to classify: type a text first.")
+    page.locator("#ask-model").select_option("prose")
+    expect(error).to_be_hidden()
+    submit(page, "a" * 101)
+    expect(error).to_have_text("The text has 101 characters; this server takes at most 100.")
+    page.locator("#ask-most").fill("41")
+    submit(page, "a")
+    expect(error).to_contain_text("41 were given, and at most 40 are accepted.")
+
+
+def test_a_server_that_is_gone_is_missed(open_page: Open, classifier: Classifier) -> None:
+    with running({"moods": classifier}) as server:
+        page = open_page(server.url, refusals=True)
+    expect(page.locator("#ask-model")).to_be_hidden()  # there is nothing to choose
+    submit(page, TEXT)
+    expect(page.locator(".error")).to_contain_text("does not answer")
+
+
+def test_it_fits_a_phone_and_speaks_korean(open_page: Open, server: Running) -> None:
+    page = open_page(server.url, locale="ko-KR", color_scheme="dark", **NARROW)
+    expect(page.locator("#ask-submit")).to_have_text("분류하기")
+    submit(page, TEXT)
+    expect(page.locator(".labels")).to_be_visible()
+    assert fits(page)
+    page.locator("#ask-model").select_option("prose")
+    expect(page.locator("#ask-submit")).to_have_text("이어 쓰기")
+    submit(page, TEXT)
+    expect(page.locator("#answer .muted")).to_contain_text("40조각")
+    assert fits(page)
+    page.get_by_role("button", name="English").click()
+    expect(page.locator("#answer .muted")).to_contain_text("40 pieces")

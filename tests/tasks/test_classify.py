@@ -1,0 +1,200 @@
+"""Classification as training sees it: parts add up, a run that stopped goes on to the same bits, extras do what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from regard import recipes
+from regard.checkpoint import load_model
+from regard.config import ClassificationRecipe
+from regard.data.prepare import Prepared, prepare
+from regard.data.tokenizer import PAD, UNKNOWN
+from regard.errors import DataError
+from regard.models.classifier import TextClassifier
+from regard.run import initial_model
+from regard.tasks.classify import Batch, ClassificationTask, classify_ids, hide, masked_loss, r_drop_loss
+from regard.training.loss import smoothed_loss
+from tests.training.toy import contents, train
+
+RECIPE = """
+task = "classify"
+[data]
+train = ["bundled:moods.tsv"]
+valid = ["bundled:moods.tsv"]
+text = "text"
+label = "label"
+split = "split"
+prepared = "{folder}/prepared"
+max_pieces = 16
+long = "windows"
+[tokenizer]
+pieces = 560
+coverage = 1.0
+[model]
+width = 16
+feed_forward = 32
+heads = 2
+layers = 1
+dropout = 0.2
+max_positions = 32
+norm = "pre"
+ngrams = 2
+buckets = 500
+[training]
+batch_tokens = 600
+updates = 18
+learning_rate = 3e-3
+warmup = 4
+validate_every = 3
+checkpoint_every = 3
+average = 2
+threads = 1
+"""
+STEADY = ["model.dropout=0"]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("classify")
+    (folder / "moods.toml").write_text(RECIPE.format(folder=folder), encoding="utf-8")
+    return folder / "moods.toml"
+
+
+def made(path: Path, *overrides: str) -> tuple[ClassificationRecipe, Prepared, TextClassifier, ClassificationTask]:
+    recipe = recipes.load(path, overrides)
+    assert isinstance(recipe, ClassificationRecipe)
+    prepared = prepare(recipe, show=False)
+    model = initial_model(recipe, prepared)
+    return recipe, prepared, model, ClassificationTask(recipe, prepared, 1, torch.device("cpu"))
+
+
+EXTRAS = ("training.masked_epochs=1", "training.r_drop=1.0", "training.word_dropout=0.2")
+
+
+@pytest.mark.parametrize("extras", [(), EXTRAS], ids=["plain", "masked, R-Drop, word dropout"])
+def test_a_run_that_stopped_goes_on_to_the_same_bits(path: Path, tmp_path: Path, extras: tuple[str, ...]) -> None:
+    train(path, tmp_path / "straight", *extras)
+    for updates in (3, 9, 12):  # the first pass over the text ends between them
+        train(path, tmp_path / "stopped", f"training.updates={updates}", *extras)
+    train(path, tmp_path / "stopped", *extras)
+    stopped, straight = contents(tmp_path / "stopped"), contents(tmp_path / "straight")
+    for found in (stopped, straight):  # a line of training is written where a run ends
+        found["metrics.jsonl"] = [line for line in found["metrics.jsonl"] if line["kind"] == "valid"]
+    assert len(straight["metrics.jsonl"]) == 6
+    assert stopped == straight
+
+
+def test_the_first_passes_are_without_labels(path: Path) -> None:
+    _, _, model, task = made(path, "training.masked_epochs=1")
+    rows = np.arange(8)
+    task.loss(model, Batch(rows, 0)).smoothed.backward()
+    gradients = {name: parameter.grad for name, parameter in model.named_parameters()}
+    assert all(gradient is not None for gradient in gradients.values())  # else processes would wait for each other
+    assert not gradients["output.weight"].any()  # nothing was said of labels
+    assert gradients["embedding.table.weight"].any()
+    task.loss(model, Batch(rows, 1)).smoothed.backward()
+    assert model.output.weight.grad.any()
+
+
+def test_the_gradients_of_parts_add_up(path: Path) -> None:
+    _, _, model, task = made(path, *STEADY)
+
+    def gradients(*parts: range) -> tuple[float, list[torch.Tensor]]:
+        model.zero_grad()
+        losses = [task.loss(model, Batch(np.array(rows), 0)).smoothed for rows in parts]
+        for loss in losses:
+            loss.backward()
+        return float(sum(loss.item() for loss in losses)), [each.grad.clone() for each in model.parameters() if each.grad is not None]  # fmt: skip
+
+    (apart, some), (together, all_) = gradients(range(5), range(5, 24)), gradients(range(24))
+    assert apart == pytest.approx(together, rel=1e-5)
+    assert len(some) == len(list(model.parameters()))
+    for one, other in zip(some, all_, strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=1e-5 * float(other.abs().max()) + 1e-6)
+
+
+def test_parts_take_the_texts_that_one_update_takes(path: Path) -> None:
+    recipe, prepared, _, _ = made(path)
+    task = ClassificationTask(recipe, prepared, 2, torch.device("cpu"))
+    parts, place = task.take((0, 0), 2)
+    again, _ = task.take((0, 0), 1)
+    assert [part.tokens for part in parts] == [len(part.batch.rows) for part in parts]
+    assert np.array_equal(parts[0].batch.rows, again[0].batch.rows)
+    seen: list[int] = [row for part in parts for row in part.batch.rows]
+    while place[0] == 0:
+        (part,), place = task.take(place, 1)
+        seen += part.batch.rows.tolist()
+    assert sorted(seen) == list(range(len(prepared.train)))  # a pass shows every text once
+
+
+def test_each_pass_shows_another_window(path: Path) -> None:
+    _, prepared, _, task = made(path)
+    (row,) = [row for row in range(len(prepared.train)) if len(prepared.train.source(row)) > 24][:1]
+    shown = {tuple(task._tensors(Batch(np.array([row]), epoch))[0][0].tolist()) for epoch in range(6)}
+    assert len(shown) > 1
+    assert all(len(each) <= 16 for each in shown)
+
+
+def test_r_drop_without_dropout_is_the_plain_loss(path: Path) -> None:
+    _, _, model, task = made(path, *STEADY)
+    ids, labels = task._tensors(Batch(np.arange(12), 0))
+    plain, doubled = smoothed_loss(model(ids), labels, 0.1), r_drop_loss(model, ids, labels, 0.1, 5.0)
+    torch.testing.assert_close(doubled.smoothed, plain.smoothed)
+    torch.testing.assert_close(doubled.plain, plain.plain)
+    _, _, shaken, _ = made(path)
+    shaken.train()
+    assert r_drop_loss(shaken, ids, labels, 0.0, 5.0).smoothed > r_drop_loss(shaken, ids, labels, 0.0, 0.0).smoothed
+
+
+def test_hiding_hides_real_pieces_only() -> None:
+    torch.manual_seed(1)
+    ids = torch.randint(UNKNOWN + 1, 500, (40, 50))
+    ids[:, 30:] = PAD
+    hidden = hide(ids, 0.2)
+    assert (hidden[:, 30:] == PAD).all()
+    assert set(hidden[hidden != ids].tolist()) == {UNKNOWN}
+    assert 0.15 < (hidden != ids)[:, :30].float().mean() < 0.25
+    assert torch.equal(hide(ids, 0.0), ids)
+
+
+def test_a_masked_loss_of_nothing_hidden_is_nothing(path: Path) -> None:
+    _, _, model, _ = made(path, *STEADY)
+    torch.manual_seed(3)
+    ids = torch.tensor([[20, 21]])
+    losses = [masked_loss(model, ids).smoothed for _ in range(20)]
+    assert {0.0} < {loss.item() for loss in losses}
+    assert all(torch.isfinite(loss) for loss in losses)
+
+
+def test_validation_is_what_the_answers_say(path: Path) -> None:
+    recipe, prepared, model, task = made(path)
+    model.eval()
+    found = task.validate(model)
+    texts = [prepared.valid.source(row) for row in range(len(prepared.valid))]
+    logits = classify_ids(model, texts, recipe.data, 97)  # batches of other sizes
+    labels = torch.tensor([int(prepared.valid.target(row)[0]) for row in range(len(texts))])
+    assert found["accuracy"] == pytest.approx(100 * (logits.argmax(-1) == labels).float().mean().item())
+    assert found["loss"] == pytest.approx(torch.nn.functional.cross_entropy(logits, labels).item(), rel=1e-5)
+
+
+def test_a_model_remembers_its_labels_and_its_temperature(path: Path, tmp_path: Path) -> None:
+    train(path, tmp_path / "run", "training.updates=3")
+    facts = load_model(tmp_path / "run").facts
+    assert facts["labels"] == ["negative", "neutral", "positive"]
+    assert 0.01 <= facts["temperature"] <= 100
+
+
+def test_an_unknown_label_of_the_validation_text_stops_all(tmp_path: Path) -> None:
+    (tmp_path / "train.tsv").write_text("".join(f"a b {n}\t{'xy'[n % 2]}\n" for n in range(20)), encoding="utf-8")
+    (tmp_path / "valid.tsv").write_text("a\tx\nb\tz\n", encoding="utf-8")
+    text = f'task = "classify"\n[data]\ntrain = ["train.tsv"]\nvalid = ["valid.tsv"]\nprepared = "{tmp_path}/prepared"\n[tokenizer]\nkind = "words"\npieces = 0\n'
+    (tmp_path / "x.toml").write_text(text, encoding="utf-8")
+    recipe = recipes.load(tmp_path / "x.toml")
+    with pytest.raises(
+        DataError, match=r"valid, line 2: the label 'z' does not occur in the training text, which knows x, y"
+    ):
+        prepare(recipe, show=False)

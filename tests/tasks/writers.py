@@ -1,0 +1,65 @@
+"""Small language models for the tests of writing: of every kind, and one that knows a text by heart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from regard import config
+from regard.data.batching import pad
+from regard.data.tokenizer import END, START, Tokenizer, train_text_tokenizer
+from regard.models.build import build
+from regard.tasks.language import language_loss
+from regard.tasks.text_writer import TextWriter
+from tests.conftest import made_up_sentences
+
+KOREAN = ["고래는 바다에 살아요.", "곰은 산에서 울어요."]
+ARCHITECTURES = ["transformer", "rnn"]
+
+
+def recipe_of(
+    architecture: str = "transformer", documents: str = "stream", context: int = 16, kind: str = "bpe", **model: Any
+) -> config.LanguageRecipe:
+    settings: dict[str, Any] = dict(width=24, layers=2, dropout=0.1, max_positions=64)
+    if architecture == "transformer":
+        settings |= dict(feed_forward=32, heads=4)
+    return config.LanguageRecipe(
+        name="small",
+        data=config.PlainText(documents=documents, max_pieces=context),
+        tokenizer=config.Tokenizer(kind=kind, pieces=0 if kind == "words" else 420, coverage=1.0),
+        model=config.ARCHITECTURES["language-model"][architecture](**{**settings, **model}),  # type: ignore[arg-type]
+    )
+
+
+def untaught(tokenizer: Tokenizer, recipe: config.LanguageRecipe, seed: int = 0) -> TextWriter:
+    """Knows nothing, but is of a decided opinion."""
+    torch.manual_seed(seed)
+    model = build(recipe.model, tokenizer.size("source"))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(2)
+    return TextWriter(model, tokenizer, recipe)
+
+
+def mixed_tokenizer(kind: str = "bpe") -> Tokenizer:
+    """English-like pieces; Korean is spelled in bytes."""
+    return train_text_tokenizer(made_up_sentences(1), recipe_of(kind=kind).tokenizer)
+
+
+def taught(lines: list[str], tokenizer: Tokenizer, recipe: config.LanguageRecipe, updates: int) -> TextWriter:
+    """Has read the lines, each as a document of its own, until it knows them by heart."""
+    torch.manual_seed(1)
+    model = build(recipe.model, tokenizer.size("source"))
+    ids = [np.array(each) for each in tokenizer.encode_all(lines, "source")]
+    first = START if recipe.data.documents == "lines" else END
+    wanted = torch.from_numpy(pad(ids, end=True))
+    read = torch.from_numpy(pad([np.array([first, *each]) for each in ids]))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(updates):
+        loss = language_loss(model, read, wanted, smoothing=0.0).smoothed / wanted.numel()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return TextWriter(model, tokenizer, recipe)

@@ -1,0 +1,165 @@
+"""The verbs of a language model as a user calls them, on a toy that `regard train` makes of the bundled verses first."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+import regard
+from regard.checkpoint import load_model
+from tests.test_cli import ROOT, call, fail, succeed
+
+RHYMES = ROOT / "regard" / "bundled" / "rhymes.toml"
+VALID = ROOT / "regard" / "bundled" / "rhymes-valid.txt"
+SMALL = ("training.updates=30", "training.validate_every=15", "model.width=32", "model.feed_forward=64")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rhymes")
+    settings = [word for each in (*SMALL, f"data.prepared={folder / 'prepared'}") for word in ("--set", each)]
+    answer = succeed("train", RHYMES, "--run", folder / "run", *settings)
+    assert "perplexity" in answer.out
+    assert "regard generate" in answer.out
+    return folder / "run"
+
+
+def test_a_text_goes_on(run: Path) -> None:
+    answer = succeed("generate", run, "On Monday", "--most", 20, "--seed", 3)
+    assert answer.out == f"On Monday{regard.load(run).generate('On Monday', most=20, seed=3).text}\n"
+    assert answer.err == ""
+
+
+def test_every_stretch_is_flushed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    real = regard.TextWriter.generate
+
+    def generate(self, prompt="", *, on_text=None, **options):  # type: ignore[no-untyped-def]
+        def told(text: str) -> None:
+            on_text(text)
+            sys.stdout.buffer.flush()
+            seen.append(len(sys.stdout.buffer.getvalue()))  # type: ignore[union-attr]
+
+        return real(self, prompt, on_text=told, **options)
+
+    monkeypatch.setattr(regard.TextWriter, "generate", generate)
+    succeed("generate", run, "On", "--most", 20)
+    assert len(set(seen)) > 8
+
+
+def test_several_texts_have_seeds_that_follow_each_other(run: Path) -> None:
+    answer = succeed("generate", run, "Tom", "--most", 12, "--count", 3, "--seed", 5, "--json")
+    found = [json.loads(line) for line in answer.lines]
+    assert [each["seed"] for each in found] == [5, 6, 7]
+    assert found[1]["text"] == regard.load(run).generate("Tom", most=12, seed=6).text
+    assert {"prompt", "text", "tokens", "token_log_probabilities", "finish_reason"} <= found[0].keys()
+    plain = succeed("generate", run, "Tom", "--most", 12, "--count", 3, "--seed", 5)
+    assert plain.out.split("\n---\n") == [f"Tom{each['text']}\n" for each in found[:2]] + [f"Tom{found[2]['text']}\n"]
+
+
+def test_one_line_in_one_line_out(run: Path) -> None:
+    prompts = ["On Monday", "", "고래는", "  Tom", "on " * 100]
+    given = "".join(f"{prompt}\n" for prompt in prompts).encode()
+    answer = succeed("generate", run, "--most", 15, "--temperature", 1, stdin=given)
+    assert len(answer.lines) == len(prompts)
+    for prompt, line in zip(prompts, answer.lines, strict=True):
+        assert line == (prompt + regard.load(run).generate(prompt, most=15, temperature=1.0).text).replace("\n", " ")
+    twice = succeed("generate", run, "--most", 5, "--count", 2, stdin=given)
+    assert len(twice.lines) == 2 * len(prompts)
+    assert succeed("generate", run, stdin=b"").out == ""
+
+
+def test_stop_strings(run: Path) -> None:
+    answer = succeed("generate", run, "On Monday", "--stop", "\\n", "--stop", "zzz", "--json")
+    found = json.loads(answer.out)
+    assert found["finish_reason"] == "stop"
+    assert "\n" not in found["text"]
+
+
+def test_greedy_needs_no_seed(run: Path) -> None:
+    one, other = (succeed("generate", run, "Tom", "--temperature", 0, "--most", 9, "--seed", seed) for seed in (1, 2))
+    assert one.out == other.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--temperature", "-1"), "temperature must be"),
+        (("--top-p", "2"), "top_p must be"),
+        (("--stop", ""), "stop takes texts that are not empty"),
+        (("--most", "0"), "--most"),
+    ],
+    ids=str,
+)
+def test_mistakes(run: Path, arguments: tuple[str, ...], words: str) -> None:
+    assert words in fail("generate", run, "Tom", *arguments)
+
+
+def test_a_model_of_another_task() -> None:
+    assert "cannot generate: its task is 'translate'" in fail("generate", "demo", "Tom")
+
+
+def test_scores(run: Path) -> None:
+    texts = ["On Monday Tom looked for the frog,", "고래는 바다에 살아요.", ""]
+    writer = regard.load(run, task="language-model")
+    answer = succeed("score", run, stdin="".join(f"{text}\n" for text in texts).encode())
+    assert len(answer.lines) == len(texts)
+    for text, line in zip(texts, answer.lines, strict=True):
+        found = writer.score(text)
+        assert line == f"{found.log_probability:.4f}\t{found.perplexity:.2f}"
+    assert succeed("score", run, *texts[:2]).lines == answer.lines[:2]
+    told = json.loads(succeed("score", run, texts[0], "--json").out)
+    assert len(told["tokens"]) == len(told["token_log_probabilities"]) == len(told["ranks"])
+    assert told["words"] == 8
+
+
+def test_evaluating(run: Path) -> None:
+    plain = succeed("evaluate", run)
+    assert "valid (82 lines" in plain.out
+    assert "windows of 64 pieces, 16 new in each" in plain.out
+    told = json.loads(succeed("evaluate", run, "--json", "--file", VALID, "--stride", 64).out)["rhymes-valid"][0]
+    assert told["name"] == "perplexity"
+    metrics = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    last = [line for line in metrics if line["kind"] == "valid"][-1]
+    assert told["value"] == pytest.approx(last["perplexity"], rel=1e-4)  # plain windows, as training has them
+    assert math.log(told["per_piece"]) == pytest.approx(last["loss"], rel=1e-4)
+    assert "from 1 to the window's 64 pieces" in fail("evaluate", run, "--stride", 65)
+
+
+def test_scores_are_stored(run: Path) -> None:
+    succeed("evaluate", run, "--save")
+    stored = load_model(run).provenance["scores"]["valid"][0]
+    assert stored["name"] == "perplexity"
+    assert "perplexity on valid" in regard.load(run).facts()
+
+
+def test_a_file_without_text(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert "holds no text" in fail("evaluate", run, "--file", tmp_path / "empty.txt")
+    assert "no file" in fail("evaluate", run, "--file", tmp_path / "missing.txt").lower()
+
+
+def test_looking(run: Path, tmp_path: Path) -> None:
+    answer = succeed("view", run, "Tom saw a red frog,")
+    assert "Tom saw a red frog" in answer.out
+    assert "perplexity" in answer.out
+    assert "wrote" in succeed("view", run, "고래는 바다에", "-o", tmp_path / "page.html").out
+    assert "고래" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "looks back at most 64" in fail("view", run, "Tom " * 80)
+    assert "say what to look at" in fail("view", run)
+
+
+def test_a_recurrent_model_does_all_of_it(tmp_path: Path) -> None:
+    recipe = RHYMES.read_text(encoding="utf-8")
+    kept = [line for line in recipe.splitlines() if not line.startswith(("feed_forward", "heads", "norm", "size"))]
+    text = "\n".join(kept).replace("[model]", '[model]\narchitecture = "rnn"')
+    (tmp_path / "rnn.toml").write_text(text, encoding="utf-8")
+    settings = ("training.updates=4", "model.width=16", f"data.prepared={tmp_path / 'prepared'}")
+    succeed("train", tmp_path / "rnn.toml", "--run", tmp_path / "run", *(w for s in settings for w in ("--set", s)))
+    assert succeed("generate", tmp_path / "run", "Tom", "--most", 80).out.startswith("Tom")
+    assert "carried" in succeed("evaluate", tmp_path / "run").out
+    assert call("view", tmp_path / "run", "Tom saw", "-o", tmp_path / "page.html").code == 0
