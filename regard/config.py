@@ -216,10 +216,9 @@ class TextEncoder(Attending):
 
 
 @dataclass(frozen=True)
-class TextDecoder(Attending):
-    """`[model]` of a language model: the decoder alone, with nothing to look at but what is written."""
+class Continuing(Model):
+    """What every language model can be told."""
 
-    architecture: str = "transformer"
     layers: int = 6
     """Layers that read what is written."""
     tied: bool = True
@@ -229,19 +228,21 @@ class TextDecoder(Attending):
 
 
 @dataclass(frozen=True)
-class RecurrentDecoder(Model):
+class TextDecoder(Attending, Continuing):
+    """`[model]` of a language model: the decoder alone, with nothing to look at but what is written."""
+
+    architecture: str = "transformer"
+
+
+@dataclass(frozen=True)
+class RecurrentDecoder(Continuing):
     """`[model]` of a language model with `architecture = "rnn"`: what was written is a state."""
 
     architecture: str = "rnn"
     layers: int = 2
-    """Recurrent layers."""
     dropout: float = 0.2
     cell: str = "lstm"
     """`lstm` or `gru`: what carries the state from one piece to the next."""
-    tied: bool = True
-    """Share one matrix between embedding and output."""
-    cutoffs: tuple[int, ...] = ()
-    """Ids at which the vocabulary is cut: rarer words are looked at only when one of them is meant (adaptive softmax)."""
 
 
 @dataclass(frozen=True)
@@ -389,7 +390,7 @@ class LanguageRecipe(Recipe):
 
     task: str = "language-model"
     data: PlainText = field(default_factory=PlainText)
-    model: TextDecoder | RecurrentDecoder = field(default_factory=TextDecoder)
+    model: Continuing = field(default_factory=TextDecoder)
     training: LanguageTraining = field(default_factory=LanguageTraining)
 
 

@@ -15,6 +15,7 @@ from regard.config import (
     ARCHITECTURES,
     TASKS,
     Attending,
+    Continuing,
     Convolutional,
     Data,
     LabelledText,
@@ -327,9 +328,8 @@ def _impossible_shape(model: Model) -> list[str]:
         mistakes.append(f"model.width = {model.width} must be even: the encoder reads both ways, half of it each")
     if isinstance(model, Convolutional) and not model.kernel % 2:
         mistakes.append(f"model.kernel = {model.kernel} must be odd, to see as far to the left as to the right")
-    cutoffs = getattr(model, "cutoffs", ())
-    if any(low >= high for low, high in pairwise(cutoffs)):
-        mistakes.append(f"model.cutoffs = {list(cutoffs)} must rise")
+    if isinstance(model, Continuing) and any(low >= high for low, high in pairwise(model.cutoffs)):
+        mistakes.append(f"model.cutoffs = {list(model.cutoffs)} must rise")
     return mistakes
 
 

@@ -23,7 +23,9 @@ app = typer.Typer(
     epilog="Try it: `regard translate demo 'Ich habe Hunger.'`  Train: `regard quickstart`",
 )
 
-RecipePath = Annotated[Path, typer.Argument(metavar="RECIPE", help="A TOML file; see recipes/. `bundled:NAME` comes with regard.")]
+RecipePath = Annotated[
+    Path, typer.Argument(metavar="RECIPE", help="A TOML file; see recipes/. `bundled:NAME` comes with regard.")
+]
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A run folder, a model file, or `demo`.")]
 DataFolder = Annotated[
     Path | None, typer.Option("--data", envvar="REGARD_DATA", metavar="DIR", help="Where the recipe's files are.")

@@ -1,28 +1,22 @@
 """What every translation model offers: the loop trains it, the one search drives it, the record shows its attention.
 
-S sentences · N rows: hypotheses of the first sentence, then of the second … · K source positions · T target positions
-· D width · V vocabulary
+S sentences · K source positions · T target positions · D width
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import Any
+from abc import abstractmethod
 
-import torch
 from torch import Tensor, nn
 
-from regard.attention.record import Observed
 from regard.config import Translating as Settings
 from regard.models.layers import Embedding
+from regard.models.writing import Writing
 
 
-class EncoderDecoder(Observed, ABC):
-    """Ids in, hidden states out; `project` turns states into logits over the target vocabulary."""
+class EncoderDecoder(Writing):
+    """Source and target ids in, hidden states out."""
 
-    max_positions: int
-    heads = 1
-    """Of each attention."""
     source_embedding: Embedding
     output: nn.Linear
 
@@ -33,35 +27,9 @@ class EncoderDecoder(Observed, ABC):
         `packed` gives the states of real target positions only, side by side.
         """
 
-    @abstractmethod
-    def start(self, source: Tensor) -> Any:
-        """Source ids [S, K] → the state from which the first piece is written, one row per sentence."""
-
-    @abstractmethod
-    def advance(self, last: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """The last id of each row [N] → hidden states [N, D], and the state after."""
-
-    @abstractmethod
-    def attention_names(self) -> dict[str, list[str]]:
-        """By kind of attention, the modules that attend, first layer first: their names in a record."""
-
-    def step(self, last: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """The last id of each row [N] → logits for the next [N, V], and the state after."""
-        states, state = self.advance(last, state)
-        return self.project(states), state
-
-    def project(self, states: Tensor) -> Tensor:
-        logits: Tensor = self.output(states)  # [.., D] → [.., V]
-        self.note(logits=logits)
-        return logits
-
     def position_table(self, length: int) -> Tensor | None:
         """What is added to the embeddings of the first `length` positions of the source [T, D], if anything is."""
         return self.source_embedding.position_table(length)
-
-    @property
-    def device(self) -> torch.device:
-        return next(self.parameters()).device
 
 
 def embedding(size: int, width: int) -> nn.Embedding:

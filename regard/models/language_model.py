@@ -5,9 +5,9 @@ S texts · W hypotheses of each · N = S·W rows · K positions of the prompt ·
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -18,50 +18,21 @@ from regard.attention.dropout import Dropout
 from regard.attention.layout import PADDED, lay_out
 from regard.attention.masks import causal_mask
 from regard.attention.positions import POSITIONS
-from regard.attention.record import Observed
 from regard.models.encoder_decoder import embedding
 from regard.models.layers import Embedding, EncoderLayer
 from regard.models.rnn import RecurrentState, Stack
-from regard.models.written import Written
+from regard.models.writing import Writing, Written
 
 
-class LanguageModel(Observed, ABC):
-    """Ids in, hidden states out; `project` turns states into the log-probabilities of the next piece."""
+class LanguageModel(Writing):
+    """Ids in, hidden states out. It starts from ids that were written before [S, K], all of them real."""
 
-    max_positions: int
-    heads = 1
     embedding: Embedding
     output: Output
 
     @abstractmethod
     def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
         """Ids [S, T] → states [S, T, D], each seeing only its past; `packed` gives those of real positions only [N, D]."""
-
-    @abstractmethod
-    def start(self, source: Tensor) -> Any:
-        """Ids that were written before [S, K], all real → the state after them."""
-
-    @abstractmethod
-    def advance(self, last: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """The last id of each row [N] → hidden states [N, D], and the state after."""
-
-    @abstractmethod
-    def attention_names(self) -> dict[str, list[str]]:
-        """By kind of attention, the modules that attend, first layer first: their names in a record."""
-
-    def step(self, last: Tensor, state: Any) -> tuple[Tensor, Any]:
-        """The last id of each row [N] → logits for the next [N, V], and the state after."""
-        states, state = self.advance(last, state)
-        return self.project(states), state
-
-    def project(self, states: Tensor) -> Tensor:
-        logits: Tensor = self.output(states)  # [.., D] → [.., V]
-        self.note(logits=logits)
-        return logits
-
-    @property
-    def device(self) -> torch.device:
-        return next(self.parameters()).device
 
 
 class Output(nn.Module):

@@ -19,7 +19,7 @@ from regard.attention.masks import added, causal_mask, padding_mask
 from regard.attention.positions import POSITIONS, Positions
 from regard.models.encoder_decoder import EncoderDecoder, embeddings, output_layer
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
-from regard.models.written import Written
+from regard.models.writing import Written
 
 
 class Transformer(EncoderDecoder):

@@ -1,20 +1,59 @@
-"""What an attending writer remembers of its own text: keys and values of all that was tried, and whose they are.
+"""What all models share that write piece by piece, and what those with attention remember of what they wrote.
 
-S sentences · W hypotheses of each · T places, of all hypotheses of a sentence · H heads · E width of one head
+S sentences · W hypotheses of each · N = S·W rows: hypotheses of the first sentence, then of the second …
+· T places, of all hypotheses of a sentence · H heads · E width of one head · D width · V vocabulary
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from regard.attention.cache import KeyValueCache
 from regard.attention.masks import added
+from regard.attention.record import Observed
 
 W = TypeVar("W", bound="Written")
+
+
+class Writing(Observed, ABC):
+    """What the one search drives; `project` turns hidden states into logits over the vocabulary."""
+
+    max_positions: int
+    heads = 1
+    """Of each attention."""
+    output: Callable[[Tensor], Tensor]
+
+    @abstractmethod
+    def start(self, source: Tensor) -> Any:
+        """What was given [S, K] → the state from which the first piece is written, one row per sentence."""
+
+    @abstractmethod
+    def advance(self, last: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """The last id of each row [N] → hidden states [N, D], and the state after."""
+
+    @abstractmethod
+    def attention_names(self) -> dict[str, list[str]]:
+        """By kind of attention, the modules that attend, first layer first: their names in a record."""
+
+    def step(self, last: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """The last id of each row [N] → logits for the next [N, V], and the state after."""
+        states, state = self.advance(last, state)
+        return self.project(states), state
+
+    def project(self, states: Tensor) -> Tensor:
+        logits = self.output(states)  # [.., D] → [.., V]
+        self.note(logits=logits)
+        return logits
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
 
 
 @dataclass(frozen=True)
