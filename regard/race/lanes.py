@@ -24,7 +24,7 @@ SUITED: dict[str, tuple[str, ...]] = {
     "rnn": ("training.learning_rate=2e-3", "training.clip=1.0"),
     "rnn-attention": ("training.learning_rate=2e-3", "training.clip=1.0"),
     # Gated convolutions diverge at rates that a pre-norm Transformer thrives on.
-    "conv": ("training.learning_rate=1e-3", "training.clip=1.0"),
+    "conv": ("training.learning_rate=1.5e-3", "training.clip=1.0"),
     "transformer": (),
 }
 
