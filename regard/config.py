@@ -329,13 +329,19 @@ class Decoding:
 
 
 @dataclass(frozen=True)
-class ClassifierTraining(Training):
+class TextTraining(Training):
+    """`[training]` of what reads one text."""
+
+    label_smoothing: float = 0.0
+    word_dropout: float = 0.0
+    """Share of the pieces that are hidden from the model in training: it reads that something unknown stands there."""
+
+
+@dataclass(frozen=True)
+class ClassifierTraining(TextTraining):
     """`[training]` of a classifier."""
 
     metric: str = "accuracy"
-    label_smoothing: float = 0.0
-    word_dropout: float = 0.0
-    """Share of the pieces that are hidden in training."""
     r_drop: float = 0.0
     """Weight of the distance between what two passes with other dropouts say of a text (R-Drop); 0: one pass."""
     masked_epochs: int = 0
@@ -343,11 +349,10 @@ class ClassifierTraining(Training):
 
 
 @dataclass(frozen=True)
-class LanguageTraining(Training):
+class LanguageTraining(TextTraining):
     """`[training]` of a language model."""
 
     metric: str = "loss"
-    label_smoothing: float = 0.0
 
 
 @dataclass(frozen=True)

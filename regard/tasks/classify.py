@@ -21,6 +21,7 @@ from regard.data.tokenizer import PAD, UNKNOWN
 from regard.decoding.batches import in_batches
 from regard.evaluation.labels import fit_temperature
 from regard.models.classifier import TextClassifier
+from regard.tasks.hiding import hide
 from regard.training.loss import Loss, projected_loss, smoothed_loss
 from regard.training.task import Extras, Part
 
@@ -132,12 +133,6 @@ def _pooled(found: Iterable[Tensor], numbers: Sequence[int], count: int) -> Tens
     for number, logits in zip(numbers, found, strict=True):
         votes[number].append(logits)
     return torch.stack([torch.stack(each).logsumexp(0) - math.log(len(each)) for each in votes])
-
-
-def hide(ids: Tensor, share: float) -> Tensor:
-    """Ids [S, T] with this share of the pieces unknown."""
-    hidden = (torch.rand(ids.shape, device=ids.device) < share) & (ids > UNKNOWN)
-    return ids.masked_fill(hidden, UNKNOWN)
 
 
 def masked_loss(model: TextClassifier, ids: Tensor) -> Loss:

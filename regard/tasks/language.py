@@ -22,6 +22,7 @@ from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.models.language_model import LanguageModel
 from regard.tasks.continuing import beginning
+from regard.tasks.hiding import hide
 from regard.training.loss import Loss, adaptive_loss
 from regard.training.task import Extras, Part
 
@@ -60,7 +61,10 @@ class LanguageTask:
         return self._planned[1]
 
     def loss(self, model: LanguageModel, batch: list[Window]) -> Loss:
-        return language_loss(model, *self._tensors(self.train, batch), self.recipe.training.label_smoothing)
+        read, wanted = self._tensors(self.train, batch)
+        if share := self.recipe.training.word_dropout:
+            read = hide(read, share)
+        return language_loss(model, read, wanted, self.recipe.training.label_smoothing)
 
     def validate(self, model: LanguageModel) -> dict[str, float]:
         """Plain loss per piece, and perplexity per word whatever the pieces are; windows begin anew, so both are a little

@@ -16,7 +16,8 @@ from regard.data.tokenizer import PAD, UNKNOWN
 from regard.errors import DataError
 from regard.models.classifier import TextClassifier
 from regard.run import initial_model
-from regard.tasks.classify import Batch, ClassificationTask, classify_ids, hide, masked_loss, r_drop_loss
+from regard.tasks.classify import Batch, ClassificationTask, classify_ids, masked_loss, r_drop_loss
+from regard.tasks.hiding import hide
 from regard.training.loss import smoothed_loss
 from tests.training.toy import contents, train
 

@@ -159,10 +159,10 @@ def test_the_loss_knows_no_padding(tmp_path: Path, architecture: str) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("documents", ["stream", "lines"])
 def test_a_run_that_was_stopped_goes_on_to_the_same_bits(tmp_path: Path, architecture: str, documents: str) -> None:
-    recipe = write_recipe(tmp_path, architecture, documents)
-    train(recipe, tmp_path / "straight")
-    train(recipe, tmp_path / "halting", "training.updates=5")
-    train(recipe, tmp_path / "halting")
+    recipe, dropout = write_recipe(tmp_path, architecture, documents), "training.word_dropout=0.2"
+    train(recipe, tmp_path / "straight", dropout)
+    train(recipe, tmp_path / "halting", dropout, "training.updates=5")
+    train(recipe, tmp_path / "halting", dropout)
     weights = [
         read(tmp_path / name / "checkpoints" / "weights-00000009.safetensors")[0] for name in ("straight", "halting")
     ]
