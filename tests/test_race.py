@@ -175,10 +175,10 @@ def test_who_wins_over_whom(recipe: Path) -> None:
         lanes, _ = line_up(recipe, ["conv", "transformer"], overrides, Budget())
         return [lane.recipe.training.learning_rate for lane in lanes]
 
-    assert rates() == [1e-3, 3e-3]
+    assert rates() == [1.5e-3, 3e-3]
     assert rates("training.learning_rate=0.5") == [0.5, 0.5]
     assert rates("conv:training.learning_rate=0.25", "training.learning_rate=0.5") == [0.25, 0.5]
-    assert rates("transformer:training.learning_rate=0.25") == [1e-3, 0.25]
+    assert rates("transformer:training.learning_rate=0.25") == [1.5e-3, 0.25]
 
 
 # Mistakes
