@@ -114,7 +114,8 @@ def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
         assert places == sorted(places)
         assert len(found.texts[kind]) == (1 if kind == "style" else 2)
         assert not re.search(r"/\*[A-Z]+\*/", inlined)
-    others = {"report", "heads", "ablation", "layers", "race", "chart", "classification", "writing"}  # pages of their own
+    # Pages of their own:
+    others = {"report", "heads", "ablation", "layers", "race", "chart", "classification", "writing"}
     assert {path.stem for path in assets.iterdir()} - others == {*STYLES, *SCRIPTS}
 
 
