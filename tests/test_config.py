@@ -39,7 +39,7 @@ DOCUMENTED = {
     "[decoding], translate": SECTIONS["decoding"],
 }
 SETTINGS_INTRO = (
-    "Every setting of a recipe, made from the sentences in `regard/config.py`: "
+    "Every setting of a recipe, made from the sentences in `regard/config/`: "
     '`python -c "from tests.test_config import write_settings; write_settings()"`.'
 )
 
@@ -90,7 +90,7 @@ def documentation(kind: type) -> dict[str, str]:
 
 
 def settings_page() -> str:
-    """The text of docs/settings.md: every setting, from the sentence that stands below it in config.py."""
+    """The text of docs/settings.md: every setting, from the sentence that stands below it in regard/config."""
     parts = ["# Settings", SETTINGS_INTRO]
     for heading, kind in DOCUMENTED.items():
         sentences, default = documentation(kind), kind()

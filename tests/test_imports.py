@@ -169,8 +169,9 @@ def test_modules_import_only_what_the_table_allows() -> None:
 
 
 def test_stage_inits_are_empty() -> None:
+    gathers = {PACKAGE, PACKAGE / "config"}  # no stage: all say config.Training, wherever it stands
     full = [str(path.relative_to(ROOT)) for path in PACKAGE.rglob("__init__.py")
-            if path.parent != PACKAGE and path.read_text(encoding="utf-8").strip()]  # fmt: skip
+            if path.parent not in gathers and path.read_text(encoding="utf-8").strip()]  # fmt: skip
     assert not full, f"stage __init__ files stay empty: {', '.join(full)}"
 
 

@@ -59,33 +59,39 @@ def evaluate(
     Translation: BLEU, chrF and TER with their signatures (`--source` and `--target` give other text). Classification:
     accuracy, macro-F1, confusion and calibration. Language model: perplexity per word.
     """
-    from regard.checkpoint import BUNDLED_FOLDER, find_model, store_scores, task_of
-    from regard.tasks.testing import evaluate
+    from regard.checkpoint import BUNDLED_FOLDER, find_model, task_of
+    from regard.commands.classifying import evaluate_classifier
+    from regard.commands.generating import evaluate_language
 
     file, task = find_model(model), task_of(model)
     if save and file.resolve().parent == BUNDLED_FOLDER.resolve():
         raise UsageError(f"{model} is part of regard and stays as it is; leave out --save, or copy {file}")
-    if task != "translate":
-        if source or target or beam or paper or engine != "native" or int8 or shortlist or workers:
-            raise UsageError(
-                f"--source, --target, --beam, --paper, --engine, --int8, --shortlist and --workers are of translation; the "
-                f"task of {model} is {task!r}. Its own text is given with --file"
-            )
-        if task == "classify":
-            from regard.commands.classifying import evaluate_classifier
+    if task == "translate":
+        if given is not None:
+            raise UsageError("translations are scored against references: give --source FILE and --target FILE")
+        if save and (int8 or shortlist or engine != "native"):
+            raise UsageError("--save stores what the model itself scores; leave out --engine, --int8 and --shortlist")
+        translator = load_for_many(model, engine, int8, shortlist, workers)
+        sets = test_sets(translator, model, source, target, data)
+        return evaluate_translator(translator, sets, beam, paper, as_json, output, file if save else None)
+    if source or target or beam or paper or engine != "native" or int8 or shortlist or workers:
+        raise UsageError(
+            f"--source, --target, --beam, --paper, --engine, --int8, --shortlist and --workers are of translation; the "
+            f"task of {model} is {task!r}. Its own text is given with --file"
+        )
+    if task == "classify":
+        return evaluate_classifier(model, given, data, as_json, output, save)
+    return evaluate_language(model, given, data, as_json, save, stride)
 
-            evaluate_classifier(model, given, data, as_json, output, save)
-        else:
-            from regard.commands.generating import evaluate_language
 
-            evaluate_language(model, given, data, as_json, save, stride)
-        return
-    if given is not None:
-        raise UsageError("translations are scored against references: give --source FILE and --target FILE")
-    if save and (int8 or shortlist or engine != "native"):
-        raise UsageError("--save stores what the model itself scores; leave out --engine, --int8 and --shortlist")
-    translator = load_for_many(model, engine, int8, shortlist, workers)
-    sets = test_sets(translator, model, source, target, data)
+def evaluate_translator(
+    translator: Translator, sets: list[TestSet], beam: int | None, paper: bool, as_json: bool, output: Path | None,
+    file: Path | None,
+) -> None:  # fmt: skip
+    """Print the scores of test sets; translations go into the folder `output`, scores into the model file `file`."""
+    from regard.checkpoint import store_scores
+    from regard.tasks.testing import evaluate
+
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     results = {}
@@ -99,7 +105,7 @@ def evaluate(
             print("\n".join(f"  {each.format()}" for each in scores), flush=True)
     if as_json:
         print(json.dumps(results, ensure_ascii=False, indent=1))
-    if save:
+    if file is not None:
         store_scores(file, results)
 
 
