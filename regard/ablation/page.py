@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 from regard.ablation.table import Line, Table, cells
-from regard.files import replacing
+from regard.view.document import write_document
 from regard.view.report import both, render_report
 
 PAGE = "ablation.html"
@@ -38,8 +38,7 @@ ONE_SEED = (
 
 def write_ablation(folder: Path, table: Table, command: str = "") -> Path:
     """Write the page beside the runs."""
-    with replacing(folder / PAGE) as temporary:
-        temporary.write_text(render_ablation(table, command), encoding="utf-8")
+    write_document(folder / PAGE, render_ablation(table, command))
     return folder / PAGE
 
 
@@ -59,7 +58,7 @@ def render_ablation(table: Table, command: str = "") -> str:
         f"</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     heading, note = ("What each choice is worth", "선택 하나하나의 값어치"), both(NOTE if seeds > 1 else ONE_SEED)
-    return render_report(table.recipe, heading, facts, table_markup, note, command, ["heads.css", "ablation.css"])
+    return render_report(table.recipe, heading, facts, table_markup, note, command, ["heads", "ablation"])
 
 
 def _rows(table: Table) -> Iterator[str]:

@@ -48,10 +48,11 @@ def layers(
     self-attention is faster than the recurrent layer. Some minutes; Ctrl-C shows what was measured until then.
     """
     from regard.files import replacing
-    from regard.view.layers import check_name, write_layers
+    from regard.view.document import check_name
+    from regard.view.layers import INSTEAD, write_layers
 
     if output is not None:
-        check_name(output)
+        check_name(output, INSTEAD)
     for path in (as_json, output):
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)  # now: after minutes of measuring it is too late to fail

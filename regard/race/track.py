@@ -21,7 +21,8 @@ from regard.race.verdict import judge
 from regard.rehearsal import mistakes_in_files
 from regard.run import check_same_run, make_folder, train
 from regard.tasks.testing import TestSet, choose, recipe_test_sets
-from regard.view.race import check_name, draw_race, write_race
+from regard.view.document import check_name
+from regard.view.race import draw_race, write_race
 
 PAGE = "race.html"
 

@@ -24,7 +24,8 @@ from regard.serve.metrics import CONTENT_TYPE
 from regard.serve.mistakes import HANDLERS
 from regard.serve.stream import Stream
 from regard.serve.worker import Job
-from regard.view.page import asset, render
+from regard.view.document import document
+from regard.view.page import render
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     404: {"model": schemas.Problem, "description": "No such model"},
@@ -32,6 +33,12 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     422: {"model": schemas.Problem, "description": "A mistake in the request, or more than the server accepts"},
     429: {"model": schemas.Problem, "description": "Too busy; `Retry-After` says when to come again"},
 }
+ASK = """<main>
+  <header id="header"></header>
+  <div id="answer" aria-live="polite"></div>
+  <footer><p class="muted" id="programs"></p></footer>
+</main>
+<noscript><p>This page asks with JavaScript; docs/serve.md says how a program asks.</p></noscript>"""
 MOST = 200
 """Pieces that are written if it is not said how many."""
 PIECE = 4
@@ -203,12 +210,8 @@ def _live_page(desk: Desk, movie: Mapping[str, Any] | None) -> str:
 
 def _ask_page(desk: Desk) -> str:
     """Where one asks models of other tasks."""
-    page = (files("regard.serve") / "ask.html").read_text(encoding="utf-8")
-    data = answers.encode(answers.asked_of(desk.models, desk.limits)).decode().replace("<", "\\u003c")
-    parts = {"/*STYLE*/": asset("page.css") + asset("live.css"), "/*SCRIPT*/": asset("dom.js"), "/*DATA*/": data}
-    for mark, part in parts.items():
-        page = page.replace(mark, part, 1)
-    return page
+    data = answers.asked_of(desk.models, desk.limits)
+    return document("regard", ASK, ["live", "ask"], ["dom", "ask"], data, asks=True)
 
 
 def _json(**parts: bytes) -> Response:

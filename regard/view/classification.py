@@ -6,7 +6,6 @@ C labels · L layers · H heads · T pieces · W words
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +16,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.text import Text
 
-from regard.errors import UsageError
-from regard.files import replacing
 from regard.view.arrays import pack_shares
-from regard.view.page import asset
+from regard.view.document import as_json, check_name, write_document
 from regard.view.report import Both, both, render_report
 from regard.view.words import SPACE, SPECIAL, Word, merge, text_of, words_of
 
@@ -185,15 +182,8 @@ def percent(share: float) -> str:
 
 def write_decisions(path: Path, seen: Sequence[Decision], command: str = "") -> None:
     """Write the page of a text's windows, making its folder if need be."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"a page is HTML, so {path} should end in .html")
-    page = render_decisions(seen, command).encode("utf-8", "replace")  # half a surrogate pair is a question mark
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary:
-            temporary.write_bytes(page)
-    except OSError as error:
-        raise UsageError(f"cannot write the page to {path}: {error.strerror or error}") from None
+    check_name(path)
+    write_document(path, render_decisions(seen, command))
 
 
 def render_decisions(seen: Sequence[Decision], command: str = "") -> str:
@@ -212,10 +202,10 @@ def render_decisions(seen: Sequence[Decision], command: str = "") -> str:
     if first.windows > len(seen):
         rest = first.windows - len(seen)
         sections.append(f"<p class='muted'>{both((f'{rest:,} more windows are not shown.', f'나머지 창 {rest:,}개는 보이지 않습니다.'))}</p>")  # fmt: skip
-    script = "".join(map(asset, ("data.js", "dom.js", "heat.js", "classification.js")))
-    sections.append(f'<script>\n"use strict";\n{script}</script>')
-    styles = ["heads.css", "look.css", "classification.css"]
-    return render_report(first.title, heading, facts, "".join(sections), both(NOTE), command, styles)
+    return render_report(
+        first.title, heading, facts, "".join(sections), both(NOTE), command,
+        styles=["heads", "look", "classification"], scripts=["data", "dom", "heat", "classification"],
+    )  # fmt: skip
 
 
 def _bars(seen: Decision) -> str:
@@ -282,7 +272,5 @@ def _maps(seen: Decision, mapped: bool) -> str:
         left = ("This page has no room for the weights of so many words.", "단어가 너무 많아 가중치를 담지 못했습니다.")
         return f"<h2>{title}</h2><p class='muted'>{both(left)}</p>"
     words = [seen.spelled(word) for word in seen.words]
-    content = json.dumps({"words": words, "weights": pack_shares(seen.word_weights())}, ensure_ascii=False)
-    # Without any "<" a word can neither end the script element nor open a comment in it.
-    data = content.replace("<", "\\u003c")
+    data = as_json({"words": words, "weights": pack_shares(seen.word_weights())})
     return f"<h2>{title}</h2><div class='maps look'><script type='application/json'>{data}</script></div>"

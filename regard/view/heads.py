@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.errors import UsageError
-from regard.files import replacing
+from regard.view.document import write_document
 from regard.view.report import both, render_report
 
 if TYPE_CHECKING:
@@ -125,13 +125,11 @@ def check_name(path: Path) -> None:
 def write_heads(path: Path, found: HeadImportance, command: str = "") -> None:
     """A page (.html), or a figure (.png, .svg, .pdf) by matplotlib."""
     check_name(path)
+    if path.suffix == ".html":
+        return write_document(path, render_heads(found, command))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".html":
-            with replacing(path) as temporary:
-                temporary.write_text(render_heads(found, command), encoding="utf-8")
-        else:
-            plot_heads(found).savefig(path, dpi=150)
+        plot_heads(found).savefig(path, dpi=150)
     except OSError as error:
         raise UsageError(f"cannot write the heads' importance to {path}: {error.strerror or error}") from None
 
@@ -147,7 +145,7 @@ def render_heads(found: HeadImportance, command: str = "") -> str:
     note = (NOTE[0].format(marked="bold print"), NOTE[1].format(marked="굵은 글씨"))
     heading = ("What each head is worth", "헤드 하나하나의 값어치")
     sections = f"<div class='kinds'>{''.join(_sections(found))}</div>"
-    return render_report(found.model, heading, facts, sections, both(note), command, ["heads.css"])
+    return render_report(found.model, heading, facts, sections, both(note), command, ["heads"])
 
 
 def _sections(found: HeadImportance) -> Iterator[str]:

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from regard.errors import UsageError
-from regard.files import replacing
+from regard.view.document import check_name, write_document
 from regard.view.report import Both, both, render_report
 
 KINDS: dict[str, Both] = {
@@ -62,24 +61,14 @@ ABOUT_ROUTES: Both = (
     "입력에 닿기까지 필요한 층의 수입니다. 순환 층은 한 층이면 되지만 그 안에서 모든 위치를 차례로 지나야 하므로, 경로의 연산 수는 사슬 × 층 "
     "수입니다.",
 )
+INSTEAD = "; `--json FILE` writes the numbers"
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 380, 280, 54, 38, 8, 10
-
-
-def check_name(path: Path) -> None:
-    """Say that a file's name is of no use before its content is measured."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"a page is HTML, so {path} should end in .html; `--json FILE` writes the numbers")
 
 
 def write_layers(path: Path, report: Mapping[str, Any], command: str = "") -> None:
     """The page of a report, in a folder that is made if need be."""
-    check_name(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary:
-            temporary.write_text(render_layers(report, command), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write the page of layers to {path}: {error.strerror or error}") from None
+    check_name(path, INSTEAD)
+    write_document(path, render_layers(report, command))
 
 
 def render_layers(report: Mapping[str, Any], command: str = "") -> str:
@@ -97,7 +86,7 @@ def render_layers(report: Mapping[str, Any], command: str = "") -> str:
     ]
     sections = [*_leads(report), *_plots(report), *_growths(report), *_routes(report)]
     stopped = "" if report["complete"] else both(("Interrupted before the end. ", "끝나기 전에 중단되었습니다. "))
-    return render_report("regard bench layers", HEADING, facts, "".join(sections), stopped, command, ["layers.css"])
+    return render_report("regard bench layers", HEADING, facts, "".join(sections), stopped, command, ["layers"])
 
 
 def _section(title: Both, about: Both, *parts: str) -> str:

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import html
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,12 +13,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from regard.errors import UsageError
-from regard.files import replacing
-from regard.view.page import asset, fill
+from regard.view.document import DRAWN, check_name, document, write_document
 
 CHANCE = 0.05
 SCRIPTS = ("data", "dom", "chart", "race")
+BODY = (
+    """<main class="race">
+  <header id="header"></header>
+  <div id="sections"></div>
+  <footer id="footer"></footer>
+</main>
+"""
+    + DRAWN
+)
 MEGA = 1_000_000
 
 Verdict = Mapping[str, Any]
@@ -85,33 +90,13 @@ def table_of(*columns: str) -> Table:
     return table
 
 
-def check_name(path: Path) -> None:
-    """Say that a file's name is of no use before its content is computed."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"the race's page is HTML, so {path} should end in .html")
-
-
 def write_race(path: Path, verdict: Verdict) -> None:
     """Write the page, making its folder if need be."""
     check_name(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary:
-            temporary.write_text(render_race(verdict), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write the race's page to {path}: {error.strerror or error}") from None
+    write_document(path, render_race(verdict))
 
 
 def render_race(verdict: Verdict) -> str:
     """The page as text."""
-    data = json.dumps(
-        {**verdict, "headline": headline(verdict)}, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
-    # Half a surrogate pair, which UTF-8 cannot hold, is escaped; without any "<" no text can end the script element.
-    data = data.encode("utf-8", "backslashreplace").decode("utf-8").replace("<", "\\u003c")
-    return fill("race.html", {
-        "<!--TITLE-->": html.escape(f"{verdict['name']}: a race"),
-        "/*STYLE*/": asset("page.css") + asset("race.css"),
-        "/*DATA*/": data,
-        "/*SCRIPT*/": "\n".join(asset(f"{name}.js") for name in SCRIPTS),
-    })  # fmt: skip
+    data = {**verdict, "headline": headline(verdict)}
+    return document(f"{verdict['name']}: a race · regard", BODY, ["race"], SCRIPTS, data)

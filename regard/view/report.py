@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
-from regard.view.page import asset, fill
+from regard.view.document import document, fill
 
 Both: TypeAlias = tuple[str, str]  # English, Korean
 
@@ -28,15 +28,15 @@ def render_report(
     note: str,
     command: str,
     styles: Sequence[str],
+    scripts: Sequence[str] = (),
 ) -> str:
     """`sections` and `note` are markup, all else is text; `command` made the page, if anything did."""
     made = f"<br><code>{html.escape(command)}</code>" if command else ""
-    return fill("report.html", {
-        "<!--TITLE-->": html.escape(title),
-        "/*STYLE*/": "".join(map(asset, ("page.css", *styles))),
+    body = fill("report.html", {
         "<!--NAME-->": html.escape(title),
         "<!--HEADING-->": both(heading),
         "<!--FACTS-->": "".join(f"<div><dt>{both(name)}</dt><dd>{html.escape(value)}</dd></div>" for name, value in facts),
         "<!--SECTIONS-->": sections,
         "<!--NOTE-->": note + made,
     })  # fmt: skip
+    return document(f"{title} · regard", body, styles, (*scripts, "report"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import html
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,13 +15,21 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.errors import UsageError
-from regard.files import replacing
 from regard.view.arrays import pack_shares
 from regard.view.attention import Alternatives
-from regard.view.page import asset, fill
+from regard.view.document import DRAWN, check_name, document, write_document
 from regard.view.words import SPACE, is_byte
 
 SCRIPTS = ("data", "dom", "writing")
+BODY = (
+    """<main class="writing">
+  <header id="header"></header>
+  <div id="sections"></div>
+  <footer><p class="muted" id="caution"></p></footer>
+</main>
+"""
+    + DRAWN
+)
 END = "</s>"
 SHADES = ((1, ""), (3, "on color(223)"), (6, "on color(215)"), (10, "on color(209)"), (math.inf, "on color(203)"))
 """Bits of surprise up to which a piece has a colour in the terminal."""
@@ -95,26 +101,13 @@ class TextLook:
 
 def render_writing(look: TextLook) -> str:
     """The page as text."""
-    data = json.dumps(look.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    data = data.encode("utf-8", "backslashreplace").decode("utf-8")
-    return fill("writing.html", {
-        "<!--TITLE-->": html.escape(look.title.encode("utf-8", "replace").decode("utf-8")),
-        "/*STYLE*/": "\n".join(map(asset, ("page.css", "writing.css"))),
-        "/*DATA*/": data.replace("<", "\\u003c"),  # so that no text can end the script element
-        "/*SCRIPT*/": "\n".join(asset(f"{name}.js") for name in SCRIPTS),
-    })  # fmt: skip
+    return document(f"{look.title} · regard", BODY, ["writing"], SCRIPTS, look.to_dict())
 
 
 def write_writing(path: Path, look: TextLook) -> None:
     """Write the page, making its folder if need be."""
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise UsageError(f"a page is HTML, so {path} should end in .html")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as temporary:
-            temporary.write_text(render_writing(look), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write the page to {path}: {error.strerror or error}") from None
+    check_name(path)
+    write_document(path, render_writing(look))
 
 
 def draw_writing(look: TextLook, console: Console) -> None:

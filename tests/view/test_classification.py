@@ -156,7 +156,7 @@ def test_windows_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2 more windows are not shown" in page
     monkeypatch.setattr(classification, "MOST_MAPPED", 2 * seen[0].weights.size)
     small = render_decisions(seen)
-    assert (page.count("application/json"), small.count("application/json")) == (3, 2)
+    assert (page.count("class='maps"), small.count("class='maps")) == (3, 2)
     assert "no room for the weights" in small
     assert "window 2 of 5" in drawn(seen[1])
 

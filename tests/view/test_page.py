@@ -16,7 +16,7 @@ from regard.errors import UsageError
 from regard.tasks.translator import Translator
 from regard.view.arrays import unpack
 from regard.view.attention import Attention
-from regard.view.page import SCRIPTS, STYLES, in_a_frame, render, scenes_of, write_page
+from regard.view.page import SCRIPTS, VIEWS, in_a_frame, render, scenes_of, write_page
 from tests.conftest import made_up_sentences
 from tests.view.pages import SOURCE, TARGET, at_random, seen
 
@@ -106,7 +106,7 @@ def test_a_sentence_stays_data(text: str) -> None:
 def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
     found = Elements(page(seen()))
     assets = Path(render.__code__.co_filename).parent / "assets"
-    for kind, names in (("style", STYLES), ("script", SCRIPTS)):
+    for kind, names in (("style", ("page", *VIEWS)), ("script", SCRIPTS)):
         inlined = found.texts[kind][-1]
         places = [
             inlined.index((assets / f"{name}.{'css' if kind == 'style' else 'js'}").read_text()) for name in names
@@ -115,8 +115,8 @@ def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
         assert len(found.texts[kind]) == (1 if kind == "style" else 2)
         assert not re.search(r"/\*[A-Z]+\*/", inlined)
     # Pages of their own:
-    others = {"report", "heads", "ablation", "layers", "race", "chart", "classification", "writing"}
-    assert {path.stem for path in assets.iterdir()} - others == {*STYLES, *SCRIPTS}
+    others = {"report", "heads", "ablation", "layers", "race", "chart", "classification", "writing", "ask"}
+    assert {path.stem for path in assets.iterdir()} - others == {"page", *VIEWS, *SCRIPTS}
 
 
 def test_the_page_sets_text_only_as_text() -> None:
@@ -189,7 +189,7 @@ def test_a_page_that_cannot_be_written_names_the_path(tmp_path: Path) -> None:
     (tmp_path / "folder.html").mkdir()
     places = [tmp_path / "folder.html", file / "page.html"] + ([] if os.geteuid() == 0 else [locked / "page.html"])
     for path in places:
-        with pytest.raises(UsageError, match=rf"cannot write the attention page to {re.escape(str(path))}: \w"):
+        with pytest.raises(UsageError, match=rf"cannot write the page to {re.escape(str(path))}: \w"):
             write_page(path, [seen()])
     assert file.read_text() == "x"
 

@@ -1,38 +1,3 @@
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>regard</title>
-<style>
-/*STYLE*/
-.live [data-name=model] select { max-width: 16rem; }
-#answer .sentence { max-height: none; margin-bottom: .75rem; }
-#answer .text { font-size: 1.25rem; line-height: 1.5; white-space: pre-wrap; }
-a { color: var(--accent); }
-#answer .written { color: var(--accent); }
-.labels { display: grid; grid-template-columns: minmax(4rem, max-content) 1fr max-content; gap: .375rem 1rem; align-items: center;
-  margin: 1rem 0; padding: 0; font-variant-numeric: tabular-nums; }
-.labels dt { overflow-wrap: anywhere; max-width: 40vw; }
-.labels dd { margin: 0; text-align: end; }
-.labels .bar { height: .75rem; background: var(--empty); }
-.labels .bar::before { content: ""; display: block; height: 100%; width: var(--share); min-width: 1px; background: var(--accent); }
-</style>
-</head>
-<body>
-<main>
-  <header id="header"></header>
-  <div id="answer" aria-live="polite"></div>
-  <footer><p class="muted" id="programs"></p></footer>
-</main>
-<noscript><p>This page asks with JavaScript; docs/serve.md says how a program asks.</p></noscript>
-<script type="application/json" id="data">/*DATA*/</script>
-<script>
-"use strict";
-/*SCRIPT*/
-
 // Asks a classifier or a language model, and shows what it answers: bars for labels, text as it is written.
 
 const SAY = {
@@ -227,6 +192,3 @@ element("header").append(
 clear();
 draw();
 part.text.focus();
-</script>
-</body>
-</html>
