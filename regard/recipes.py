@@ -19,10 +19,12 @@ from regard.config import (
     Convolutional,
     Data,
     LabelledText,
+    LanguageRecipe,
     Model,
     ParallelText,
     Recipe,
     RecurrentAttention,
+    TextDecoder,
     TranslationRecipe,
 )
 from regard.errors import ConfigError, UsageError, did_you_mean
@@ -294,6 +296,16 @@ def _impossible(recipe: Recipe) -> list[str]:
     needed = recipe.data.max_pieces + 1
     if needed > recipe.model.max_positions:
         mistakes.append(f"data.max_pieces = {needed - 1} needs model.max_positions of at least {needed}")
+    if isinstance(recipe, LanguageRecipe) and isinstance(recipe.model, TextDecoder) and recipe.model.pointer:
+        reasons = {
+            "label_smoothing": "it says itself how sure it is",
+            "word_dropout": "it can point only at what it reads",
+        }
+        mistakes += [
+            f"model.pointer = true needs training.{setting} = 0: {reason}"
+            for setting, reason in reasons.items()
+            if getattr(recipe.training, setting)
+        ]
     training, metrics = recipe.training, METRICS[recipe.task]
     if training.batch_tokens < training.accumulate:
         mistakes.append("training.accumulate cannot exceed training.batch_tokens")

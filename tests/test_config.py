@@ -349,6 +349,10 @@ def test_a_file_that_is_no_recipe(read: Read, tmp_path: Path) -> None:
         ("[model]\nwidth = 512\nheads = 7", "model.heads = 7 does not divide model.width = 512; 8 would"),
         ("[model]\nwidth = 9\nheads = 3", "model.width = 9 must be even"),
         ("[tokenizer]\njoint = false", "model.tied = true needs tokenizer.joint = true"),
+        (
+            'task = "language-model"\n[model]\npointer = true\n[training]\nword_dropout = 0.1',
+            "model.pointer = true needs training.word_dropout = 0: it can point only at what it reads",
+        ),
         ("[data]\nmax_pieces = 2000", "data.max_pieces = 2000 needs model.max_positions of at least 2001"),
         ("[data]\ntrain = ['a', 'b', 'c']", "data.train names 3 files"),
         ("[data.test]\nnews = ['a', 'b', 'c']", "data.test.news names 3 files"),

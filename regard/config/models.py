@@ -109,6 +109,8 @@ class TextEncoder(Attending):
     """Longest run of pieces that votes for labels besides what attention finds; 1: none does."""
     buckets: int = 1_000_000
     """Places for the votes of runs, found by their hash."""
+    silence: float = 0.0
+    """Share of the texts whose votes are not heard in training: of those attention has to learn to decide alone."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,8 @@ class TextDecoder(Attending, Continuing):
     """`[model]` of a language model: the decoder alone, with nothing to look at but what is written."""
 
     architecture: str = "transformer"
+    pointer: bool = False
+    """A last look back whose weights predict: what comes next may be any piece that was read (Merity et al. 2017)."""
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ class TextClassifier(Observed):
         self.drop = Dropout(settings.dropout)
         self.output = linear(settings.width, labels)
         self.votes = Votes(settings.ngrams, settings.buckets, labels) if settings.ngrams > 1 else None
+        self.silence = settings.silence
 
     def forward(self, ids: Tensor) -> Tensor:
         """Ids [S, T] → logits [S, C]."""
@@ -59,7 +60,10 @@ class TextClassifier(Observed):
         pooled = self.pool(states, ids)  # [S, D]
         logits: Tensor = self.output(self.drop(pooled))
         if self.votes is not None:
-            logits = logits + self.votes(ids)
+            votes = self.votes(ids)
+            if self.training and self.silence:
+                votes = votes * (torch.rand_like(votes[:, :1]) >= self.silence)
+            logits = logits + votes
         self.note(pooled=pooled, logits=logits)
         return logits
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import cast
 
 import torch
@@ -16,10 +17,11 @@ from regard import config
 from regard.attention.cache import KeyValueCache
 from regard.attention.dropout import Dropout
 from regard.attention.layout import PADDED, lay_out
-from regard.attention.masks import causal_mask
+from regard.attention.masks import added, causal_mask
 from regard.attention.positions import POSITIONS
 from regard.models.encoder_decoder import embedding
 from regard.models.layers import Embedding, EncoderLayer
+from regard.models.pointer import Pointed, Pointer
 from regard.models.rnn import RecurrentState, Stack
 from regard.models.writing import Writing, Written
 
@@ -29,10 +31,27 @@ class LanguageModel(Writing):
 
     embedding: Embedding
     output: Output
+    pointer: Pointer | None
 
     @abstractmethod
     def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
         """Ids [S, T] → states [S, T, D], each seeing only its past; `packed` gives those of real positions only [N, D]."""
+
+    def look_back(self, states: Tensor, ids: Tensor) -> Pointed | None:
+        """What states [S, T, D] after ids [S, T] expect to come again, if the model has a pointer."""
+        if self.pointer is None:
+            return None
+        past = added(causal_mask(ids.size(1), device=ids.device), states.dtype)
+        pointed: Pointed = self.pointer(states, self.pointer.key(states), ids, past)
+        return pointed
+
+    def project(self, states: Tensor, pointed: Pointed | None = None) -> Tensor:
+        """States [.., D] → logits [.., V], with what they point at."""
+        logits: Tensor = self.output(states)
+        if pointed is not None:
+            logits = pointed.mix(logits.log_softmax(-1))
+        self.note(logits=logits)
+        return logits
 
 
 class Output(nn.Module):
@@ -71,6 +90,26 @@ class Output(nn.Module):
         return torch.cat(parts, -1)
 
 
+@dataclass(frozen=True)
+class Reread(Written):
+    """What a pointer may point at, besides."""
+
+    keys: Tensor | None = None  #    [S, T, D]
+    pieces: Tensor | None = None  #  [S, T]
+
+    def read(self, keys: Tensor, pieces: Tensor) -> Reread:
+        """More places [S, n, D] and [S, n]."""
+        if self.keys is not None and self.pieces is not None:
+            keys, pieces = torch.cat([self.keys, keys], 1), torch.cat([self.pieces, pieces], 1)
+        return replace(self, keys=keys, pieces=pieces)
+
+    def of(self, sentences: Tensor) -> Reread:
+        chosen = super().of(sentences)
+        if self.keys is None or self.pieces is None:
+            return chosen
+        return replace(chosen, keys=self.keys[sentences], pieces=self.pieces[sentences])
+
+
 class TransformerLanguageModel(LanguageModel):
     """Layers of self-attention that look only back, and nothing else to look at."""
 
@@ -84,6 +123,7 @@ class TransformerLanguageModel(LanguageModel):
         self.norm = nn.LayerNorm(settings.width) if settings.norm == "pre" else nn.Identity()
         self.drop = Dropout(settings.dropout)
         self.output = Output(output_weight(table, settings.tied), settings.cutoffs)
+        self.pointer = Pointer(settings.width) if settings.pointer else None
 
     def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
         layout = lay_out(ids, packed)
@@ -95,22 +135,35 @@ class TransformerLanguageModel(LanguageModel):
         self.note(states=states)
         return layout.only_real(states, ids) if packed else states
 
-    def start(self, source: Tensor) -> Written:
-        state = Written([KeyValueCache() for _ in self.layers], length=source.size(1))
+    def start(self, source: Tensor) -> Reread:
+        state = Reread([KeyValueCache() for _ in self.layers], length=source.size(1))
         if source.size(1):
             x = self.embedding(source)  #  [S, K, D]
             for layer, cache in zip(self.writing_layers(), state.caches, strict=True):
                 x = layer(x, causal_mask(source.size(1), device=source.device), cache=cache)
+            if self.pointer is not None:
+                state = state.read(self.pointer.key(self.norm(x)), source)
         return state
 
-    def advance(self, last: Tensor, state: Written) -> tuple[Tensor, Written]:
+    def advance(self, last: Tensor, state: Reread) -> tuple[Tensor, Reread]:
         x = self.embedding(last[:, None], state.length)  #  [N, 1, D]
         x = x.view(-1, state.hypotheses, x.size(-1))  #     [S, W, D]
         state = state.longer()
         for layer, cache in zip(self.writing_layers(), state.caches, strict=True):
             x = layer(x, state.own, cache=cache)
-        states: Tensor = self.norm(x).flatten(0, 1)  #      [N, D]
-        return states, state
+        states: Tensor = self.norm(x)
+        if self.pointer is not None:
+            state = state.read(self.pointer.key(states), last.view(states.shape[:2]))
+        return states.flatten(0, 1), state  #               [N, D]
+
+    def step(self, last: Tensor, state: Reread) -> tuple[Tensor, Reread]:
+        states, state = self.advance(last, state)
+        if self.pointer is None or state.keys is None or state.pieces is None:
+            return self.project(states), state
+        own = None if state.own is None else state.own.squeeze(1)  # [S, W, T]
+        rows = states.view(-1, state.hypotheses, states.size(-1))  # [S, W, D]
+        pointed = self.pointer(rows, state.keys, state.pieces, own)
+        return self.project(rows, pointed).flatten(0, 1), state
 
     def writing_layers(self) -> Iterable[EncoderLayer]:
         return cast("Iterable[EncoderLayer]", self.layers)  # ModuleList does not tell what it holds
@@ -130,7 +183,7 @@ class RecurrentLanguageModel(LanguageModel):
         self.stack = Stack(settings, settings.width, settings.layers)
         self.drop = Dropout(settings.dropout)
         self.output = Output(output_weight(table, settings.tied), settings.cutoffs)
-        self.layers, self.width = settings.layers, settings.width
+        self.layers, self.width, self.pointer = settings.layers, settings.width, None
 
     def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
         states, _ = self.write(ids, self.nothing(len(ids)))  # [S, T, D]

@@ -21,9 +21,10 @@ from regard.data.plain import Report
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.models.language_model import LanguageModel
+from regard.models.pointer import Pointed
 from regard.tasks.continuing import beginning
 from regard.tasks.hiding import hide
-from regard.training.loss import Loss, adaptive_loss
+from regard.training.loss import Loss, adaptive_loss, mixed_loss
 from regard.training.task import Extras, Part
 
 Window = tuple[int, int]  # where its first wanted piece is in the stream, and how many are wanted
@@ -132,11 +133,23 @@ def filled(windows: list[Window], tokens: int) -> list[list[Window]]:
 
 
 def language_loss(model: LanguageModel, read: Tensor, wanted: Tensor, smoothing: float) -> Loss:
-    """Only real positions are computed, and only parts of the vocabulary that hold a wanted piece."""
+    """Without a pointer only real positions are computed."""
     real = wanted != PAD
-    packed = not bool(real.all())
+    packed = model.pointer is None and not bool(real.all())
     states = model(read, packed=packed)  # [N, D], or [S, T, D]
-    return adaptive_loss(states.flatten(0, -2), model.output, wanted[real], smoothing)
+    pointed = model.look_back(states, read)
+    states = states if packed else states[real]
+    return next_loss(model, states, pointed and pointed.of(real), wanted[real], smoothing)
+
+
+def next_loss(
+    model: LanguageModel, states: Tensor, pointed: Pointed | None, wanted: Tensor, smoothing: float = 0.0
+) -> Loss:
+    """Of states [N, D] that should have expected the wanted [N]; only the parts of the vocabulary that hold one are
+    computed. What points at places takes no smoothing: `recipes.py` refuses the two together."""
+    if pointed is None:
+        return adaptive_loss(states, model.output, wanted, smoothing)
+    return mixed_loss(states, model.output, wanted, pointed.repeats(wanted), pointed.vocabulary)
 
 
 def rehearsed_loss(recipe: config.LanguageRecipe, model: LanguageModel, tokens: int) -> tuple[Loss, int]:

@@ -19,8 +19,9 @@ from regard.data.batching import pad
 from regard.data.tokenizer import END, PAD, UNKNOWN, Tokenizer
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
+from regard.models.pointer import Pointed
 from regard.tasks.continuing import beginning
-from regard.training.loss import adaptive_loss
+from regard.tasks.language import next_loss
 
 BATCH_TOKENS = 4_096
 
@@ -89,8 +90,21 @@ def slides(lines: Iterable[str], tokenizer: Tokenizer, data: config.PlainText, s
             yield from slide(pieces, beginning(whole), sight)
 
 
-def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """For about so many pieces at a time: states [F, D], and the piece that each should expect next [F], in order."""
+class Read(NamedTuple):
+    """Places of a text, in order."""
+
+    states: Tensor  # [F, D]
+    pointed: Pointed | None
+    wanted: Tensor  # [F]: the piece that each should expect next
+
+    def in_parts(self, size: int) -> Iterator[Read]:
+        for first in range(0, len(self.wanted), size):
+            rows = slice(first, first + size)
+            yield Read(self.states[rows], self.pointed and self.pointed.of(rows), self.wanted[rows])
+
+
+def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> Iterator[Read]:
+    """For about so many pieces at a time."""
     recurrent = model if isinstance(model, RecurrentLanguageModel) else None
     hidden: Tensor | None = None
     for batch in _together(windows, tokens, apart=recurrent is not None):
@@ -106,11 +120,15 @@ def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> I
             hidden = hidden if batch[0].goes_on else None
             states, after = recurrent.write(read, recurrent.nothing(len(batch)) if hidden is None else hidden)
             hidden = after[-1:]  # of the only one that can go on: it fills its window, so that no padding is in it
-            yield states[new], wanted[new]
+            yield Read(states[new], None, wanted[new])
+        elif model.pointer is not None:
+            states = model(read)  # [S, T, D]
+            pointed = model.look_back(states, read)
+            yield Read(states[new], pointed and pointed.of(new), wanted[new])
         else:
             packed = bool((read == PAD).any())
             states = model(read, packed=packed).flatten(0, -2)  # [N, D]
-            yield states[new[read != PAD]], wanted[new]
+            yield Read(states[new[read != PAD]], None, wanted[new])
 
 
 def _together(windows: Iterable[Slide], tokens: int, apart: bool) -> Iterator[list[Slide]]:
@@ -190,8 +208,8 @@ def measure(
     found = Perplexity(context=str(sight))
     windows = slides(map(found.count, lines), tokenizer, data, sight)
     with torch.inference_mode():
-        for states, wanted in read_along(model, windows, max(BATCH_TOKENS, sight.window)):
-            found.log_probability -= adaptive_loss(states, model.output, wanted, smoothing=0.0).plain.item()
+        for states, pointed, wanted in read_along(model, windows, max(BATCH_TOKENS, sight.window)):
+            found.log_probability -= next_loss(model, states, pointed, wanted).plain.item()
             found.pieces += len(wanted)
             found.unknown += int((wanted == UNKNOWN).sum())
             tell(len(wanted))

@@ -147,12 +147,12 @@ class TextWriter:
         data = self.recipe.data
         windows = slides(lines, self.tokenizer, data, sight_of(self.model, data))
         with torch.inference_mode():
-            for states, wanted in read_along(self.model, windows, BATCH_TOKENS):
-                for rows, targets in zip(*(torch.split(each, CHUNK) for each in (states, wanted)), strict=True):
-                    chosen, places = _judged(self.model.project(rows), targets)
+            for read in read_along(self.model, windows, BATCH_TOKENS):
+                for states, pointed, wanted in read.in_parts(CHUNK):
+                    chosen, places = _judged(self.model.project(states, pointed), wanted)
                     own += chosen.tolist()
                     ranks += places.tolist()
-                ids += wanted.tolist()
+                    ids += wanted.tolist()
         pieces = self.tokenizer.pieces(ids, "target")
         return TextScore(sum(own), pieces, own, ranks, sum(map(count_words, lines)))
 
@@ -171,7 +171,8 @@ class TextWriter:
             )
         read, wanted = torch.tensor([ids[:-1]], device=self.model.device), ids[1:]
         with torch.inference_mode(), record(self.model) as seen:
-            logits = self.model.project(self.model(read)[0])  # [T, V]
+            states = self.model(read)  # [1, T, D]
+            logits = self.model.project(states, self.model.look_back(states, read))[0]  # [T, V]
         modules = self.model.attention_names().get("decoder", [])
         return TextLook(
             title=self.recipe.name,

@@ -9,6 +9,7 @@ N tokens · D width · V vocabulary
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -16,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 CHUNK = 512  # rows of logits alive at a time
+LEAST = 1e-30  # a probability whose logarithm is still a number
 
 
 class Loss(NamedTuple):
@@ -57,15 +59,32 @@ def adaptive_loss(states: Tensor, output: Cut, targets: Tensor, smoothing: float
     A rare piece costs its gate's loss in the head and its own within its part, so that each part is computed only for
     the tokens that are in it: with 33,278 words and two cuts, a seventh of the work.
     """
+    losses = [
+        projected_loss(states[rows], weight, wanted, smoothing) for rows, weight, wanted in parts(output, targets)
+    ]
+    return Loss(*(torch.stack(each).sum() for each in zip(*losses, strict=True)))
+
+
+def mixed_loss(states: Tensor, output: Cut, targets: Tensor, repeats: Tensor, vocabulary: Tensor) -> Loss:
+    """The same where a target has, besides its share of the vocabulary's probability [N], another one [N]."""
+    own = states.new_zeros(len(states))  # log-probabilities of targets
+    for rows, weight, wanted in parts(output, targets):
+        found = functional.linear(states[rows], weight).log_softmax(-1).gather(-1, wanted[:, None]).squeeze(-1)
+        own = own.index_add(0, rows, found)
+    both = torch.logaddexp(vocabulary.clamp(min=LEAST).log() + own, repeats.clamp(min=LEAST).log())
+    return Loss(-both.sum(), -both.sum().detach())
+
+
+def parts(output: Cut, targets: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Of the head and of each part that holds a target: rows of the tokens that need it, its matrix, what they want."""
     wanted, tails = targets, output.tails()
     for number, (begin, end) in enumerate(tails):
         wanted = torch.where((targets >= begin) & (targets < end), tails[0][0] + number, wanted)
-    losses = [projected_loss(states, output.head(), wanted, smoothing)]
+    yield torch.arange(len(targets), device=targets.device), output.head(), wanted
     for begin, end in tails:
         rows = ((targets >= begin) & (targets < end)).nonzero().squeeze(1)
         if rows.numel():
-            losses.append(projected_loss(states[rows], output.weight[begin:end], targets[rows] - begin, smoothing))
-    return Loss(*(torch.stack(parts).sum() for parts in zip(*losses, strict=True)))
+            yield rows, output.weight[begin:end], targets[rows] - begin
 
 
 class _ProjectedLoss(torch.autograd.Function):

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.models.language_model import Output
-from regard.training.loss import CHUNK, Loss, adaptive_loss, projected_loss, smoothed_loss
+from regard.models.pointer import Pointed
+from regard.training.loss import CHUNK, Loss, adaptive_loss, mixed_loss, projected_loss, smoothed_loss
 
 VOCABULARY, WIDTH = 40, 8
 
@@ -59,3 +60,22 @@ def test_parts_that_nobody_wants_are_left_alone() -> None:
     (gradient,) = torch.autograd.grad(loss.smoothed, output.weight)
     assert not gradient[10:].any()
     assert gradient[:10].any()
+
+
+@pytest.mark.parametrize("cutoffs", [(), (5, 20)])
+def test_what_is_pointed_at_adds_to_the_vocabulary(cutoffs: tuple[int, ...]) -> None:
+    states, output, targets = given(cutoffs, 60)
+    generator = torch.Generator().manual_seed(3)
+    weights = torch.rand(60, 8, generator=generator).softmax(-1).requires_grad_()  # of 7 places and the vocabulary
+    pieces = torch.randint(VOCABULARY, (60, 7), generator=generator)
+    pieces[:20, 2] = pieces[:20, 5] = targets[:20]
+    pointed = Pointed(pieces, weights[:, :-1], weights[:, -1])
+    loss = mixed_loss(states, output, targets, pointed.repeats(targets), pointed.vocabulary)
+    all_of_it = pointed.mix(output(states).log_softmax(-1))  # [N, V]
+    torch.testing.assert_close(all_of_it.exp().sum(-1), torch.ones(60))
+    expected = -all_of_it.gather(-1, targets[:, None]).sum()
+    torch.testing.assert_close(loss.plain, expected.detach())
+    wanted = [states, output.weight, weights]
+    torch.testing.assert_close(
+        torch.autograd.grad(loss.smoothed, wanted), torch.autograd.grad(expected, wanted), atol=1e-4, rtol=1e-4
+    )

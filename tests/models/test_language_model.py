@@ -22,6 +22,8 @@ KINDS: list[dict[str, Any]] = [
     {"norm": "pre", "positions": "learned", "tied": False},
     {"cutoffs": (8, 20)},
     {"norm": "pre", "cutoffs": (5,), "tied": False},
+    {"pointer": True},
+    {"pointer": True, "norm": "pre", "cutoffs": (8, 20)},
     {"architecture": "rnn"},
     {"architecture": "rnn", "cell": "gru", "tied": False, "cutoffs": (8, 20)},
 ]
@@ -50,7 +52,8 @@ def some_ids(rows: int = 3, length: int = 12, seed: int = 0) -> Tensor:
 
 def probabilities(model: LanguageModel, ids: Tensor) -> Tensor:
     with torch.inference_mode():
-        return model.project(model(ids)).log_softmax(-1)  # [S, T, V]
+        states = model(ids)
+        return model.project(states, model.look_back(states, ids)).log_softmax(-1)  # [S, T, V]
 
 
 def close(found: Tensor, expected: Tensor) -> None:

@@ -61,14 +61,19 @@ def test_a_stride_of_the_window_gives_plain_windows(tokenizer: Tokenizer, docume
 
 @DOCUMENTS
 @pytest.mark.parametrize("stride", [1, 5, 16])
-def test_it_is_what_one_would_find_piece_by_piece(tokenizer: Tokenizer, documents: str, stride: int) -> None:
+@pytest.mark.parametrize("pointer", [False, True])
+def test_it_is_what_one_would_find_piece_by_piece(
+    tokenizer: Tokenizer, documents: str, stride: int, pointer: bool
+) -> None:
     """Each piece from a reading of its own window, one at a time and unbatched."""
-    writer = untaught(tokenizer, recipe_of(documents=documents, cutoffs=(300,)))
+    writer = untaught(tokenizer, recipe_of(documents=documents, cutoffs=(300,), pointer=pointer))
     total, pieces = 0.0, 0
     with torch.inference_mode():
         for each in slides(LINES, tokenizer, writer.recipe.data, Sight(16, stride, carried=False)):
-            states = writer.model(torch.tensor([each.pieces[:-1]]))[0]
-            own = writer.model.project(states).log_softmax(-1).gather(-1, torch.tensor(each.pieces[1:])[:, None])
+            read = torch.tensor([each.pieces[:-1]])
+            states = writer.model(read)
+            logits = writer.model.project(states, writer.model.look_back(states, read))[0]
+            own = logits.log_softmax(-1).gather(-1, torch.tensor(each.pieces[1:])[:, None])
             total += own[-each.fresh :].sum().item()
             pieces += each.fresh
     found = measured(writer, stride=stride)
@@ -105,13 +110,17 @@ def test_batches_change_nothing(tokenizer: Tokenizer, architecture: str, documen
     def read(tokens: int) -> tuple[torch.Tensor, torch.Tensor]:
         windows = slides(LINES, tokenizer, data, sight_of(writer.model, data))
         with torch.inference_mode():
-            states, wanted = zip(*read_along(writer.model, windows, tokens), strict=True)
-        return torch.cat(states), torch.cat(wanted)
+            found = [
+                (writer.model.project(states, pointed).log_softmax(-1), wanted)
+                for states, pointed, wanted in read_along(writer.model, windows, tokens)
+            ]
+        expected, wanted = zip(*found, strict=True)
+        return torch.cat(expected), torch.cat(wanted)
 
-    states, wanted = read(tokens)
+    found, wanted = read(tokens)
     expected = [piece for line in LINES for piece in (*tokenizer.encode(line), END)]
     assert wanted.tolist() == expected  # in order
-    torch.testing.assert_close(states, read(100)[0], atol=1e-4, rtol=1e-4)
+    torch.testing.assert_close(found, read(100)[0], atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

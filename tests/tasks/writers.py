@@ -16,15 +16,16 @@ from regard.tasks.text_writer import TextWriter
 from tests.conftest import made_up_sentences
 
 KOREAN = ["고래는 바다에 살아요.", "곰은 산에서 울어요."]
-ARCHITECTURES = ["transformer", "rnn"]
+ARCHITECTURES = ["transformer", "transformer-pointer", "rnn"]
 
 
 def recipe_of(
     architecture: str = "transformer", documents: str = "stream", context: int = 16, kind: str = "bpe", **model: Any
 ) -> config.LanguageRecipe:
     settings: dict[str, Any] = dict(width=24, layers=2, dropout=0.1, max_positions=64)
+    architecture, _, pointer = architecture.partition("-")
     if architecture == "transformer":
-        settings |= dict(feed_forward=32, heads=4)
+        settings |= dict(feed_forward=32, heads=4, pointer=bool(pointer))
     return config.LanguageRecipe(
         name="small",
         data=config.PlainText(documents=documents, max_pieces=context),
