@@ -81,6 +81,6 @@ AT_LEAST: dict[str, float] = {
 }  # fmt: skip
 AT_MOST: dict[str, float] = {"tokenizer.coverage": 1, "training.seed": 2**63 - 1}
 BELOW_ONE = (
-    "data.hold_out", "model.dropout", "model.silence", "model.attention_dropout", "model.activation_dropout", "training.label_smoothing",
+    "data.hold_out", "model.dropout", "model.attention_dropout", "model.activation_dropout", "training.label_smoothing",
     "training.betas", "training.word_dropout",
 )  # fmt: skip

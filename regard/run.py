@@ -62,7 +62,10 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
             return filled.to(workers.device).eval()
 
         origin, extras = provenance(recipe, prepared, progress), task.extras(averaged)
-        save_model(folder / MODEL, weights, recipe, prepared.tokenizer, origin, **extras._asdict())
+        weights = {**weights, **extras.weights}
+        save_model(
+            folder / MODEL, weights, recipe, prepared.tokenizer, origin, lexicon=extras.lexicon, facts=extras.facts
+        )
 
     try:
         check_same_run(folder, recipe)

@@ -109,8 +109,6 @@ class TextEncoder(Attending):
     """Longest run of pieces that votes for labels besides what attention finds; 1: none does."""
     buckets: int = 1_000_000
     """Places for the votes of runs, found by their hash."""
-    silence: float = 0.0
-    """Share of the texts whose votes are not heard in training: of those attention has to learn to decide alone."""
 
 
 @dataclass(frozen=True)

@@ -111,8 +111,21 @@ def calibration_error(probabilities: NDArray[np.floating], labels: NDArray[np.in
     return float(sum(gaps) / len(labels))
 
 
+def fit_share(
+    first: NDArray[np.floating], second: NDArray[np.floating], labels: NDArray[np.int64], steps: int = 20
+) -> float:
+    """How much the first of two logits [S, C] should count, the rest being the second's, to make labels most probable."""
+    shares = [step / steps for step in range(1, steps)]
+    return min(shares, key=lambda share: _calibrated(share * first + (1 - share) * second, labels)[1])
+
+
 def fit_temperature(logits: NDArray[np.floating], labels: NDArray[np.int64]) -> float:
-    """The temperature that makes the labels most probable (Platt scaling of one number; Guo et al. 2017).
+    """The temperature that makes the labels most probable (Platt scaling of one number; Guo et al. 2017)."""
+    return _calibrated(logits, labels)[0]
+
+
+def _calibrated(logits: NDArray[np.floating], labels: NDArray[np.int64]) -> tuple[float, float]:
+    """The best temperature, and the loss with it.
 
     As Platt did, each label is believed only as far as so few texts allow, as if one more of every label had been seen
     with each: else a model that is right on all of them would be told to be certain. The loss is convex in 1 / temperature,
@@ -132,4 +145,5 @@ def fit_temperature(logits: NDArray[np.floating], labels: NDArray[np.int64]) -> 
     for _ in range(50):  # to seven digits
         left, right = low + (high - low) / 3, high - (high - low) / 3
         low, high = (low, right) if loss(left) <= loss(right) else (left, high)
-    return round(2 / (low + high), 4)
+    sharpness = (low + high) / 2
+    return round(1 / sharpness, 4), loss(sharpness)

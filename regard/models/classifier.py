@@ -35,7 +35,6 @@ class TextClassifier(Observed):
         self.drop = Dropout(settings.dropout)
         self.output = linear(settings.width, labels)
         self.votes = Votes(settings.ngrams, settings.buckets, labels) if settings.ngrams > 1 else None
-        self.silence = settings.silence
 
     def forward(self, ids: Tensor) -> Tensor:
         """Ids [S, T] → logits [S, C]."""
@@ -56,16 +55,22 @@ class TextClassifier(Observed):
         return layout.only_real(self.norm(x), ids)
 
     def decide(self, states: Tensor, ids: Tensor) -> Tensor:
-        """States [N, D] → logits [S, C]."""
-        pooled = self.pool(states, ids)  # [S, D]
-        logits: Tensor = self.output(self.drop(pooled))
-        if self.votes is not None:
-            votes = self.votes(ids)
-            if self.training and self.silence:
-                votes = votes * (torch.rand_like(votes[:, :1]) >= self.silence)
-            logits = logits + votes
-        self.note(pooled=pooled, logits=logits)
+        """States [N, D] → logits [S, C]: all opinions together."""
+        logits = torch.stack(self.opinions(states, ids)).sum(0)
+        self.note(logits=logits)
         return logits
+
+    def opinions(self, states: Tensor, ids: Tensor) -> list[Tensor]:
+        """Logits [S, C] of what attention found, and of votes if there are any."""
+        pooled = self.pool(states, ids)  # [S, D]
+        self.note(pooled=pooled)
+        found = [self.output(self.drop(pooled))]
+        return found if self.votes is None else [*found, self.votes(ids)]
+
+    def scaled(self, attention: float, votes: float) -> dict[str, Tensor]:
+        """Weights by name, such that opinions count so many times as much as they do."""
+        times = {"output.weight": attention, "output.bias": attention, "votes.table.weight": votes}
+        return {name: weight * times[name] for name, weight in self.named_parameters() if name in times}
 
     def pool(self, states: Tensor, ids: Tensor) -> Tensor:
         """States of real positions [N, D] → one vector for each text [S, D]."""

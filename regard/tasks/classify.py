@@ -19,12 +19,13 @@ from regard.data.batching import Position, TokenBatches, pad
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.decoding.batches import in_batches
-from regard.evaluation.labels import fit_temperature
+from regard.evaluation.labels import fit_share, fit_temperature
 from regard.models.classifier import TextClassifier
 from regard.tasks.hiding import hide
 from regard.training.loss import Loss, projected_loss, smoothed_loss
 from regard.training.task import Extras, Part
 
+EVEN = 0.5  # share of each of two opinions that count alike
 HIDDEN = 0.15  # share of the pieces that a text without labels has to be guessed from
 
 
@@ -64,13 +65,11 @@ class ClassificationTask:
             return masked_loss(model, ids)
         if training.word_dropout:
             ids = hide(ids, training.word_dropout)
-        if not training.r_drop:
-            return smoothed_loss(model(ids), labels, training.label_smoothing)
-        return r_drop_loss(model, ids, labels, training.label_smoothing, training.r_drop)
+        return labelled_loss(model, ids, labels, training.label_smoothing, training.r_drop)
 
     def validate(self, model: TextClassifier) -> dict[str, float]:
         """Plain loss per text, and the share of texts whose most probable label is theirs."""
-        logits, labels = self._judge(model)
+        logits, labels, _ = self._judge(model)
         loss = torch.nn.functional.cross_entropy(logits, labels)
         return {"loss": loss.item(), "accuracy": 100 * (logits.argmax(-1) == labels).float().mean().item()}
 
@@ -78,16 +77,21 @@ class ClassificationTask:
         return []
 
     def extras(self, averaged: Callable[[], TextClassifier]) -> Extras:
-        """The labels, and the temperature at which the model is as sure as it is right on the validation text."""
-        logits, labels = self._judge(averaged())
-        return Extras(facts={"labels": self.labels, "temperature": fit_temperature(logits.numpy(), labels.numpy())})
+        """The labels, and what is found on the validation text: how much attention and votes count, and the temperature
+        at which the model is as sure as it is right."""
+        model = averaged()
+        logits, labels, share = self._judge(model)
+        facts = {"labels": self.labels, "temperature": fit_temperature(logits.numpy(), labels.numpy())}
+        return Extras(facts=facts, weights=model.scaled(*_say(share)))
 
-    def _judge(self, model: TextClassifier) -> tuple[Tensor, Tensor]:
-        """Logits [S, C] and labels [S] of the validation text."""
+    def _judge(self, model: TextClassifier) -> tuple[Tensor, Tensor, float]:
+        """Of the validation text: logits [S, C], labels [S], and how much attention should count beside votes."""
         texts = [self.valid.source(row) for row in range(len(self.valid))]
-        logits = classify_ids(model, texts, self.recipe.data, self.recipe.training.batch_tokens)
         labels = np.array([self.valid.target(row)[0] for row in range(len(self.valid))], dtype=np.int64)
-        return logits, torch.from_numpy(labels)
+        opinions = opinions_on(model, texts, self.recipe.data, self.recipe.training.batch_tokens)
+        share = fit_share(opinions[0].numpy(), opinions[1].numpy(), labels) if len(opinions) > 1 else EVEN
+        logits = sum(say * each for say, each in zip(_say(share), opinions, strict=False))
+        return torch.as_tensor(logits), torch.from_numpy(labels), share
 
     def _tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Ids [S, T] and labels [S]; of a text that is read in windows, one that changes from pass to pass."""
@@ -98,6 +102,10 @@ class ClassificationTask:
         ids = pad(texts, start=self.recipe.model.pooling == "first")
         labels = np.array([self.train.target(row)[0] for row in batch.rows], dtype=np.int64)
         return torch.from_numpy(ids).to(self.device), torch.from_numpy(labels).to(self.device)
+
+
+def _say(share: float) -> tuple[float, float]:
+    return share / EVEN, (1 - share) / EVEN
 
 
 def in_reach(ids: NDArray[Any], data: config.LabelledText) -> list[NDArray[Any]]:
@@ -118,14 +126,34 @@ def classify_ids(
     model: TextClassifier, texts: Sequence[NDArray[Any]], data: config.LabelledText, batch_tokens: int
 ) -> Tensor:
     """Logits [S, C] of texts, in the order given; the windows of one text are averaged, as probabilities of a vote."""
+    (logits,) = _windowed(lambda ids: [model(ids)], model, texts, data, batch_tokens)
+    return logits
+
+
+def opinions_on(
+    model: TextClassifier, texts: Sequence[NDArray[Any]], data: config.LabelledText, batch_tokens: int
+) -> list[Tensor]:
+    """The same of each opinion alone."""
+    return _windowed(lambda ids: model.opinions(model.encode(ids), ids), model, texts, data, batch_tokens)
+
+
+def _windowed(
+    opinions: Callable[[Tensor], list[Tensor]],
+    model: TextClassifier,
+    texts: Sequence[NDArray[Any]],
+    data: config.LabelledText,
+    batch_tokens: int,
+) -> list[Tensor]:
     windows = [(number, part) for number, text in enumerate(texts) for part in in_reach(np.asarray(text), data)]
     found: list[Tensor] = [torch.empty(0)] * len(windows)
     with torch.inference_mode():
         for batch in in_batches([len(part) + 1 for _, part in windows], batch_tokens, 1):
             ids = pad([windows[index][1] for index in batch], start=model.pooling == "first")
-            for index, logits in zip(batch, model(torch.from_numpy(ids).to(model.device)).cpu(), strict=True):
-                found[index] = logits.float().log_softmax(-1)
-    return _pooled(found, [number for number, _ in windows], len(texts))
+            logits = torch.stack(opinions(torch.from_numpy(ids).to(model.device)))  # [O, S, C]
+            for index, each in zip(batch, logits.float().log_softmax(-1).cpu().unbind(1), strict=True):
+                found[index] = each
+    pooled = _pooled(found, [number for number, _ in windows], len(texts))  # [S, O, C]
+    return list(pooled.unbind(1))
 
 
 def _pooled(found: Iterable[Tensor], numbers: Sequence[int], count: int) -> Tensor:
@@ -148,17 +176,30 @@ def masked_loss(model: TextClassifier, ids: Tensor) -> Loss:
     return Loss(smoothed + sum(0 * each.sum() for each in waiting), plain)
 
 
-def r_drop_loss(model: TextClassifier, ids: Tensor, labels: Tensor, smoothing: float, weight: float) -> Loss:
-    """Two passes with other dropouts should say the same (Liang et al. 2021): both losses, and how far they differ."""
-    logits = model(torch.cat([ids, ids]))  # [2 × S, C]
-    loss = smoothed_loss(logits, torch.cat([labels, labels]), smoothing)
-    first, second = logits.log_softmax(-1).chunk(2)
-    distance = ((first.exp() - second.exp()) * (first - second)).sum() / 2  # the mean of both divergences
-    return Loss(loss.smoothed / 2 + weight * distance, loss.plain / 2)
+def labelled_loss(model: TextClassifier, ids: Tensor, labels: Tensor, smoothing: float, r_drop: float) -> Loss:
+    """How badly labels are guessed. Each opinion learns by itself: what another already knows would else not be learned.
+
+    With `r_drop` two passes with other dropouts should say the same (Liang et al. 2021): both losses, and how far they
+    differ.
+    """
+    passes = 2 if r_drop else 1
+    ids, labels = ids.repeat(passes, 1), labels.repeat(passes)
+    opinions = model.opinions(model.encode(ids), ids)
+    losses = [smoothed_loss(each, labels, smoothing).smoothed / passes for each in opinions]
+    if r_drop:
+        losses += [r_drop * distance(*each.log_softmax(-1).chunk(2)) for each in opinions]
+    plain = smoothed_loss(torch.stack(opinions).sum(0), labels, 0.0).plain / passes
+    return Loss(torch.stack(losses).sum(), plain)
+
+
+def distance(first: Tensor, second: Tensor) -> Tensor:
+    """The mean of both divergences between log-probabilities [S, C], summed over texts."""
+    return ((first.exp() - second.exp()) * (first - second)).sum() / 2
 
 
 def rehearsed_loss(recipe: config.ClassificationRecipe, model: TextClassifier, tokens: int) -> tuple[Loss, int]:
     """Of made-up texts of the greatest length, and how many there are."""
     texts = max(1, tokens // recipe.data.max_pieces)
     ids = torch.randint(UNKNOWN + 1, recipe.tokenizer.pieces, (texts, recipe.data.max_pieces))
-    return smoothed_loss(model(ids), torch.zeros(texts, dtype=torch.long), recipe.training.label_smoothing), texts
+    labels = torch.zeros(texts, dtype=torch.long)
+    return labelled_loss(model, ids, labels, recipe.training.label_smoothing, recipe.training.r_drop), texts

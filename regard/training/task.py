@@ -23,6 +23,8 @@ class Extras(NamedTuple):
     """What translates what: models/shortlist.py."""
     facts: Mapping[str, Any] = {}
     """As JSON."""
+    weights: Mapping[str, Any] = {}
+    """In place of those of the same name that training left."""
 
 
 class Task(Protocol):

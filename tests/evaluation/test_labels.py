@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from regard.errors import UsageError
-from regard.evaluation.labels import calibration_error, fit_temperature, score_labels, wilson
+from regard.evaluation.labels import calibration_error, fit_share, fit_temperature, score_labels, wilson
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,3 +95,16 @@ def test_few_texts_all_right_make_nobody_certain() -> None:
     logits = np.where(np.eye(2)[labels] > 0, 5.0, -5.0)
     shares = softmax(logits / fit_temperature(logits, labels))
     assert shares.max() == pytest.approx(21 / 22, abs=1e-3)  # as if one text more of each label had been seen
+
+
+def test_who_knows_more_has_the_greater_share() -> None:
+    random = np.random.default_rng(1)
+    labels = random.integers(2, size=400)
+    truth = np.stack([1 - labels, labels], 1) * 2.0 - 1
+    good, poor = (truth + noise * random.normal(size=truth.shape) for noise in (1, 3))
+    share = fit_share(good, poor, labels)
+    assert 0.6 < share < 1
+    assert fit_share(poor, good, labels) == pytest.approx(1 - share)
+    assert fit_share(good, 9 * poor, labels) >= share  # whoever shouts is heard less
+    mixed = share * good + (1 - share) * poor
+    assert (mixed.argmax(1) == labels).mean() >= (poor.argmax(1) == labels).mean()

@@ -114,23 +114,3 @@ def test_votes_begin_silent() -> None:
     made = build(config.TextEncoder(width=16, feed_forward=32, heads=2, layers=1, ngrams=2, buckets=50), SIZE, LABELS)
     assert made.votes is not None
     assert (made.votes(ids_of(4)) == 0).all()
-
-
-def test_silence_is_of_whole_texts_and_only_in_training() -> None:
-    torch.manual_seed(1)
-    made = build(
-        config.TextEncoder(
-            width=16, feed_forward=32, heads=2, layers=1, dropout=0.0, ngrams=2, buckets=50, silence=0.5
-        ),
-        SIZE,
-        LABELS,
-    )
-    assert made.votes is not None
-    ids = ids_of(4).repeat(16, 1)  # [S, T]
-    alone = made(ids)
-    torch.nn.init.normal_(made.votes.table.weight)
-    heard = made.eval()(ids)
-    found = made.train()(ids)
-    silent = torch.isclose(found, alone).all(1)  # [S]
-    assert 0 < silent.sum() < len(ids)
-    torch.testing.assert_close(found[~silent], heard[~silent])

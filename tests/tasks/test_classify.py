@@ -16,7 +16,7 @@ from regard.data.tokenizer import PAD, UNKNOWN
 from regard.errors import DataError
 from regard.models.classifier import TextClassifier
 from regard.run import initial_model
-from regard.tasks.classify import Batch, ClassificationTask, classify_ids, masked_loss, r_drop_loss
+from regard.tasks.classify import Batch, ClassificationTask, classify_ids, labelled_loss, masked_loss
 from regard.tasks.hiding import hide
 from regard.training.loss import smoothed_loss
 from tests.training.toy import contents, train
@@ -143,12 +143,13 @@ def test_each_pass_shows_another_window(path: Path) -> None:
 def test_r_drop_without_dropout_is_the_plain_loss(path: Path) -> None:
     _, _, model, task = made(path, *STEADY)
     ids, labels = task._tensors(Batch(np.arange(12), 0))
-    plain, doubled = smoothed_loss(model(ids), labels, 0.1), r_drop_loss(model, ids, labels, 0.1, 5.0)
-    torch.testing.assert_close(doubled.smoothed, plain.smoothed)
-    torch.testing.assert_close(doubled.plain, plain.plain)
+    opinions = [smoothed_loss(each, labels, 0.1) for each in model.opinions(model.encode(ids), ids)]
+    doubled = labelled_loss(model, ids, labels, 0.1, 5.0)
+    torch.testing.assert_close(doubled.smoothed, sum(each.smoothed for each in opinions))
+    torch.testing.assert_close(doubled.plain, smoothed_loss(model(ids), labels, 0.0).plain)
     _, _, shaken, _ = made(path)
     shaken.train()
-    assert r_drop_loss(shaken, ids, labels, 0.0, 5.0).smoothed > r_drop_loss(shaken, ids, labels, 0.0, 0.0).smoothed
+    assert labelled_loss(shaken, ids, labels, 0.0, 5.0).smoothed > labelled_loss(shaken, ids, labels, 0.0, 0.0).smoothed
 
 
 def test_hiding_hides_real_pieces_only() -> None:
@@ -172,9 +173,13 @@ def test_a_masked_loss_of_nothing_hidden_is_nothing(path: Path) -> None:
 
 
 def test_validation_is_what_the_answers_say(path: Path) -> None:
-    recipe, prepared, model, task = made(path)
+    """With opinions weighed as they will be in the model file."""
+    recipe, prepared, model, task = made(path, "data.long=first")
+    assert model.votes is not None
+    torch.nn.init.normal_(model.votes.table.weight, std=0.1)
     model.eval()
     found = task.validate(model)
+    model.load_state_dict({**model.state_dict(), **task.extras(lambda: model).weights})
     texts = [prepared.valid.source(row) for row in range(len(prepared.valid))]
     logits = classify_ids(model, texts, recipe.data, 97)  # batches of other sizes
     labels = torch.tensor([int(prepared.valid.target(row)[0]) for row in range(len(texts))])
