@@ -21,7 +21,7 @@ from regard.attention.masks import added, causal_mask
 from regard.attention.positions import POSITIONS
 from regard.models.encoder_decoder import embedding
 from regard.models.layers import Embedding, EncoderLayer
-from regard.models.pointer import Pointed, Pointer
+from regard.models.pointer import Places, Pointed, Pointer
 from regard.models.rnn import RecurrentState, Stack
 from regard.models.writing import Writing, Written
 
@@ -42,7 +42,7 @@ class LanguageModel(Writing):
         if self.pointer is None:
             return None
         past = added(causal_mask(ids.size(1), device=ids.device), states.dtype)
-        pointed: Pointed = self.pointer(states, self.pointer.key(states), ids, past)
+        pointed: Pointed = self.pointer(states, self.pointer.places(states, ids), past)
         return pointed
 
     def project(self, states: Tensor, pointed: Pointed | None = None) -> Tensor:
@@ -92,22 +92,15 @@ class Output(nn.Module):
 
 @dataclass(frozen=True)
 class Reread(Written):
-    """What a pointer may point at, besides."""
+    """Besides, what can be pointed at."""
 
-    keys: Tensor | None = None  #    [S, T, D]
-    pieces: Tensor | None = None  #  [S, T]
+    places: Places | None = None
 
-    def read(self, keys: Tensor, pieces: Tensor) -> Reread:
-        """More places [S, n, D] and [S, n]."""
-        if self.keys is not None and self.pieces is not None:
-            keys, pieces = torch.cat([self.keys, keys], 1), torch.cat([self.pieces, pieces], 1)
-        return replace(self, keys=keys, pieces=pieces)
+    def after(self, places: Places) -> Reread:
+        return replace(self, places=places if self.places is None else self.places.and_more(places))
 
     def of(self, sentences: Tensor) -> Reread:
-        chosen = super().of(sentences)
-        if self.keys is None or self.pieces is None:
-            return chosen
-        return replace(chosen, keys=self.keys[sentences], pieces=self.pieces[sentences])
+        return replace(super().of(sentences), places=self.places and self.places.of(sentences))
 
 
 class TransformerLanguageModel(LanguageModel):
@@ -142,7 +135,7 @@ class TransformerLanguageModel(LanguageModel):
             for layer, cache in zip(self.writing_layers(), state.caches, strict=True):
                 x = layer(x, causal_mask(source.size(1), device=source.device), cache=cache)
             if self.pointer is not None:
-                state = state.read(self.pointer.key(self.norm(x)), source)
+                state = state.after(self.pointer.places(self.norm(x), source))
         return state
 
     def advance(self, last: Tensor, state: Reread) -> tuple[Tensor, Reread]:
@@ -153,16 +146,16 @@ class TransformerLanguageModel(LanguageModel):
             x = layer(x, state.own, cache=cache)
         states: Tensor = self.norm(x)
         if self.pointer is not None:
-            state = state.read(self.pointer.key(states), last.view(states.shape[:2]))
+            state = state.after(self.pointer.places(states, last.view(states.shape[:2])))
         return states.flatten(0, 1), state  #               [N, D]
 
     def step(self, last: Tensor, state: Reread) -> tuple[Tensor, Reread]:
         states, state = self.advance(last, state)
-        if self.pointer is None or state.keys is None or state.pieces is None:
+        if self.pointer is None or state.places is None:
             return self.project(states), state
         own = None if state.own is None else state.own.squeeze(1)  # [S, W, T]
         rows = states.view(-1, state.hypotheses, states.size(-1))  # [S, W, D]
-        pointed = self.pointer(rows, state.keys, state.pieces, own)
+        pointed = self.pointer(rows, state.places, own)
         return self.project(rows, pointed).flatten(0, 1), state
 
     def writing_layers(self) -> Iterable[EncoderLayer]:

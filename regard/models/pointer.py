@@ -16,6 +16,19 @@ CALM = 5.0  # how strongly the vocabulary is preferred at first: about as much a
 LEAST = 1e-30  # a probability whose logarithm is still a number
 
 
+class Places(NamedTuple):
+    """What can be pointed at."""
+
+    keys: Tensor  # [S, T, D]
+    pieces: Tensor  # [S, T]
+
+    def and_more(self, more: Places) -> Places:
+        return Places(*(torch.cat(each, 1) for each in zip(self, more, strict=True)))
+
+    def of(self, texts: Tensor) -> Places:
+        return Places(*(each[texts] for each in self))
+
+
 class Pointed(NamedTuple):
     """What rows expect to come again. Weights and the vocabulary's share of a row sum to 1."""
 
@@ -46,13 +59,17 @@ class Pointer(nn.Module):
         self.vocabulary = nn.Parameter(torch.zeros(width))
         self.calm = nn.Parameter(torch.tensor(CALM))
 
-    def forward(self, states: Tensor, keys: Tensor, pieces: Tensor, mask: Tensor | None) -> Pointed:
-        """States [S, Q, D], keys [S, T, D] of pieces [S, T]; the mask [.., Q, T] is added to scores."""
+    def places(self, states: Tensor, pieces: Tensor) -> Places:
+        """States [S, n, D] after reading pieces [S, n]."""
+        return Places(self.key(states), pieces)
+
+    def forward(self, states: Tensor, places: Places, mask: Tensor | None) -> Pointed:
+        """States [S, Q, D] → what they point at; the mask [.., Q, T] is added to scores."""
         query = self.query(states) / states.size(-1) ** 0.5
-        scores = query @ keys.transpose(1, 2)  #                                         [S, Q, T]
+        scores = query @ places.keys.transpose(1, 2)  #                                  [S, Q, T]
         if mask is not None:
             scores = scores + mask
         instead = query @ self.vocabulary + self.calm  #                                 [S, Q]
         weights = torch.cat([scores, instead.unsqueeze(-1)], -1).softmax(-1)  #          [S, Q, T + 1]
-        places = pieces.unsqueeze(1).expand(-1, states.size(1), -1)  #                   [S, Q, T]
-        return Pointed(places, weights[..., :-1], weights[..., -1])
+        pieces = places.pieces.unsqueeze(1).expand(-1, states.size(1), -1)  #            [S, Q, T]
+        return Pointed(pieces, weights[..., :-1], weights[..., -1])
