@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, in folders that are one process's own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from regard.errors import UsageError
 
 
 @contextmanager
@@ -44,3 +48,21 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Two trainings in one folder would overwrite each other's checkpoints. A killed one holds nothing."""
+    lock = FileLock(folder / "lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise UsageError(
+            f"another training is at work in {folder}; wait for it, stop it, or choose another folder with --run"
+        ) from None
+    except (OSError, NotImplementedError):
+        pass  # a full disk, which others will name, or a file system that knows no locks
+    try:
+        yield
+    finally:
+        lock.release()

@@ -6,6 +6,7 @@ import hashlib
 import json
 import platform
 import sys
+from contextlib import nullcontext
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +21,7 @@ from regard import __version__, config, recipes
 from regard.checkpoint import MODEL, load_weights, replacing, save_model, sizes_of, without_paths
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
+from regard.files import alone_in
 from regard.memory import keep_memory
 from regard.models.build import build
 from regard.tasks.table import TASKS
@@ -70,26 +72,29 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
     try:
         check_same_run(folder, recipe)
         make_folder(folder)
-        prepared = prepare_once(recipe, workers)
-        say("\n".join(prepared.report.lines()))
-        model = initial_model(recipe, prepared).to(workers.device)
-        parameters = sum(parameter.numel() for parameter in model.parameters())
-        say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {workers.device}")
-        parts = settings.accumulate * workers.count
-        task = TASKS[recipe.task].training(recipe, prepared, parts, workers.device)
-        run_folder = RunFolder(folder, settings, workers, basis(prepared, parts), publish)
-        loop = Loop(model, task, settings, workers, run_folder)
-        done, ended = loop.progress.update, loop.ended()
-        if ended:
-            say(f"nothing is left to do: this run ended at update {done:,}. With more updates or patience it goes on.")
-            return Outcome(ended, loop.progress, seconds=0.0, first=workers.first)
-        if done:
-            say(f"going on after update {done:,} of {settings.updates:,}")
-        if workers.first:
-            with replacing(folder / CONFIG) as temporary:
-                temporary.write_text(recipes.to_toml(recipe), encoding="utf-8")
-        with Diary(folder, settings, loop.progress, console=console, active=workers.first, unit=task.unit) as diary:
-            return loop.run(diary)
+        with alone_in(folder) if workers.first else nullcontext():
+            prepared = prepare_once(recipe, workers)
+            say("\n".join(prepared.report.lines()))
+            model = initial_model(recipe, prepared).to(workers.device)
+            parameters = sum(parameter.numel() for parameter in model.parameters())
+            say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {workers.device}")
+            parts = settings.accumulate * workers.count
+            task = TASKS[recipe.task].training(recipe, prepared, parts, workers.device)
+            run_folder = RunFolder(folder, settings, workers, basis(prepared, parts), publish)
+            loop = Loop(model, task, settings, workers, run_folder)
+            done, ended = loop.progress.update, loop.ended()
+            if ended:
+                say(
+                    f"nothing is left to do: this run ended at update {done:,}. With more updates or patience it goes on."
+                )
+                return Outcome(ended, loop.progress, seconds=0.0, first=workers.first)
+            if done:
+                say(f"going on after update {done:,} of {settings.updates:,}")
+            if workers.first:
+                with replacing(folder / CONFIG) as temporary:
+                    temporary.write_text(recipes.to_toml(recipe), encoding="utf-8")
+            with Diary(folder, settings, loop.progress, console=console, active=workers.first, unit=task.unit) as diary:
+                return loop.run(diary)
     except Exception as error:
         workers.report(error)
         raise

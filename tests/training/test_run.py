@@ -17,6 +17,7 @@ from regard import recipes
 from regard.checkpoint import load_model, read, store_scores
 from regard.data.prepare import prepare
 from regard.errors import CheckpointError, ConfigError, RegardError, TrainingError, UsageError
+from regard.files import alone_in
 from regard.run import initial_model
 from regard.tasks.translate import TranslationTask
 from tests.training.toy import arguments, contents, finish, progress, start, train, write_corpus
@@ -31,7 +32,7 @@ def test_a_run_leaves_a_model_and_little_else(recipe: Path, tmp_path: Path) -> N
     assert outcome.reason == "done"
     assert sorted(str(path.relative_to(tmp_path / "run")) for path in (tmp_path / "run").rglob("*")) == [
         "checkpoints", "checkpoints/last.safetensors", "checkpoints/weights-00000010.safetensors",
-        "checkpoints/weights-00000012.safetensors", "config.toml", "metrics.jsonl", "model.safetensors",
+        "checkpoints/weights-00000012.safetensors", "config.toml", "lock", "metrics.jsonl", "model.safetensors",
     ]  # fmt: skip
     provenance = load_model(tmp_path / "run").provenance
     assert provenance["versions"]["regard"] == regard.__version__
@@ -223,3 +224,11 @@ def test_a_system_that_refuses_to_write(recipe: Path, tmp_path: Path) -> None:
     assert not list(run.rglob("*.tmp"))
     assert progress(run)["update"] == 9
     assert contents(run)["checkpoints/last.safetensors"] == before["checkpoints/last.safetensors"]
+
+
+def test_a_folder_is_of_one_training_at_a_time(recipe: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with alone_in(folder), pytest.raises(UsageError, match=r"another training is at work in .*run; wait for it"):
+        train(recipe, folder)
+    train(recipe, folder)  # whoever has left, is in nobody's way
