@@ -49,12 +49,15 @@ class ClassificationTask:
         lengths = np.minimum(self.train.lengths[:, :1], recipe.data.max_pieces).repeat(2, axis=1)  # [N, 2]
         budget = max(1, recipe.training.batch_tokens // parts)
         self.batches = TokenBatches(lengths, budget, recipe.training.seed)
+        self.usual = max(1, round(len(lengths) / len(self.batches.plan(0))))
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+        """A batch holds many short texts or few long ones. It counts as if it held as many as usual: else each of the few
+        would weigh more."""
         parts, place = [], Position(*position)
         for _ in range(count):
             (rows,), after = self.batches.take(place, 1)
-            parts.append(Part(Batch(rows, place.epoch), len(rows)))
+            parts.append(Part(Batch(rows, place.epoch), self.usual))
             place = after
         return parts, (place.epoch, place.index)
 
