@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.multi_head import linear
+from regard.attention.record import Observed
 
 CALM = 5.0  # how strongly the vocabulary is preferred at first: about as much as 150 places together
 LEAST = 1e-30  # a probability whose logarithm is still a number
@@ -50,7 +51,7 @@ class Pointed(NamedTuple):
         return probabilities.scatter_add(-1, self.pieces, self.weights).clamp(min=LEAST).log()
 
 
-class Pointer(nn.Module):
+class Pointer(Observed):
     """One more attention, over what was read and the vocabulary as a whole."""
 
     def __init__(self, width: int) -> None:
@@ -71,5 +72,6 @@ class Pointer(nn.Module):
             scores = scores + mask
         instead = query @ self.vocabulary + self.calm  #                                 [S, Q]
         weights = torch.cat([scores, instead.unsqueeze(-1)], -1).softmax(-1)  #          [S, Q, T + 1]
+        self.note(weights=weights)
         pieces = places.pieces.unsqueeze(1).expand(-1, states.size(1), -1)  #            [S, Q, T]
         return Pointed(pieces, weights[..., :-1], weights[..., -1])

@@ -174,6 +174,7 @@ class TextWriter:
             states = self.model(read)  # [1, T, D]
             logits = self.model.project(states, self.model.look_back(states, read))[0]  # [T, V]
         modules = self.model.attention_names().get("decoder", [])
+        pointed = seen["pointer"]["weights"][0] if "pointer" in seen else None  # [T, T + 1]
         return TextLook(
             title=self.recipe.name,
             text=text,
@@ -182,6 +183,7 @@ class TextWriter:
             alternatives=alternatives(logits, wanted, self.tokenizer),
             words=sum(map(count_words, lines)),
             weights=torch.stack([seen[name]["weights"][0] for name in modules]).cpu().numpy() if modules else None,
+            pointed=None if pointed is None else pointed.cpu().numpy(),
             facts=self.facts(),
         )
 

@@ -53,6 +53,9 @@ class TextLook:
     """Between spaces, and the ends of lines."""
     weights: NDArray[np.floating[Any]] | None = None
     """[layers, heads, pieces, read]: row t is the look taken in order to predict piece t; None: the model has none."""
+    pointed: NDArray[np.floating[Any]] | None = None
+    """[pieces, read + 1]: how probably each piece read comes again, and last how probably the vocabulary decides instead;
+    None: the model has no pointer."""
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -63,6 +66,9 @@ class TextLook:
             raise UsageError(
                 f"cannot show attention of shape {list(shape)}: the text asks for [.., .., {count}, {count}]"
             )
+        if self.pointed is not None and self.pointed.shape != (count, count + 1):
+            shape = self.pointed.shape
+            raise UsageError(f"cannot show a pointer of shape {list(shape)}: the text asks for [{count}, {count + 1}]")
 
     def __repr__(self) -> str:
         return f"TextLook({self.text!r}: perplexity {self.perplexity:.2f})"
@@ -92,6 +98,7 @@ class TextLook:
                 for each in self.alternatives
             ],
             "weights": None if self.weights is None else pack_shares(self.weights),
+            "pointed": None if self.pointed is None else pack_shares(self.pointed),
         }
 
     def save(self, path: str | Path) -> None:

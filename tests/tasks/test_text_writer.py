@@ -6,6 +6,7 @@ import json
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -316,6 +317,13 @@ def test_a_look_shows_the_pass_that_scores(tokenizer: Tokenizer, documents: str,
     assert look.weights is not None
     assert look.weights.shape == (2, 4, count, count)
     assert look.weights.sum(-1) == pytest.approx(1, abs=1e-5)
+    if not pointer:
+        assert look.pointed is None
+        return
+    assert look.pointed is not None
+    assert look.pointed.shape == (count, count + 1)
+    assert look.pointed.sum(-1) == pytest.approx(1, abs=1e-5)
+    assert np.triu(look.pointed[:, :-1], 1) == pytest.approx(0)  # nothing points at what was not read yet
 
 
 def test_a_recurrent_model_shows_probabilities_only(tokenizer: Tokenizer) -> None:

@@ -57,6 +57,9 @@ def test_the_page_carries_its_numbers() -> None:
     assert [each["probability"] for each in data["expected"]] == [0.5, 0.25, 0.125, 0.0625]
     assert unpack(data["weights"]) == pytest.approx(look.weights, abs=1e-4)
     assert data_of(render_writing(look_at(weights=None)))["weights"] is None
+    assert data["pointed"] is None
+    pointed = at_random(1, 1, 4, 5)[0, 0]
+    assert unpack(data_of(render_writing(look_at(pointed=pointed)))["pointed"]) == pytest.approx(pointed, abs=1e-4)
 
 
 def test_the_page_needs_nothing_else() -> None:
@@ -110,6 +113,8 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         look_at(read=["<s>"])
     with pytest.raises(UsageError, match=r"shape \[1, 1, 2, 2\]"):
         look_at(weights=at_random(1, 1, 2, 2))
+    with pytest.raises(UsageError, match=r"pointer of shape \[4, 4\]: the text asks for \[4, 5\]"):
+        look_at(pointed=at_random(1, 1, 4, 4)[0, 0])
     with pytest.raises(UsageError, match=r"should end in \.html"):
         look_at().save(tmp_path / "page.txt")
     (tmp_path / "file").write_text("")

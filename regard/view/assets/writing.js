@@ -22,6 +22,8 @@ const SAYS = {
   looked: { en: "What was looked at to predict it", ko: "예측하려고 바라본 조각" },
   layer: { en: "layer", ko: "층" }, head: { en: "head", ko: "헤드" },
   every: { en: "all layers", ko: "모든 층" }, mean: { en: "mean of all heads", ko: "모든 헤드의 평균" },
+  pointer: { en: "pointer: what may come again", ko: "포인터: 다시 나올 조각" },
+  vocabulary: { en: "the vocabulary decides", ko: "어휘가 정함" },
   nth: { en: "{0} {1}", ko: "{0} {1}" },
   none: {
     en: "A recurrent model has no attention: all that it knows of the text so far is its state.",
@@ -37,11 +39,14 @@ const percent = (share) => `${share >= 0.1 ? (100 * share).toFixed(0) : share >=
 const named = (token) => (token === "</s>" ? say(SAYS.line) : token === "<s>" ? say(SAYS.begin) : readable(token));
 const readName = (place) => (place === 0 ? say(SAYS.begin) : named(read[place]));
 
-// What the reader chose: a piece, a layer and a head; null stands for all of them.
+// What the reader chose: a piece, a layer and a head; null stands for all of them. Behind the last layer is the pointer.
 const chosen = { place: tokens.map((_, place) => place).reduce((worst, place) => (bitsOf(place) > bitsOf(worst) ? place : worst), 0), layer: null, head: null };
+
+const pointing = () => seen.pointed && chosen.layer === seen.weights.shape[0];
 
 // How much each piece read was looked at in order to predict the chosen one [read], mean over what was not chosen.
 function looks() {
+  if (pointing()) return tensorOf(seen.pointed).at(chosen.place).values.slice(0, -1);
   const weights = tensorOf(seen.weights), [layers, heads] = weights.shape, sums = new Float32Array(read.length);
   const some = (count, one) => (one === null ? [...Array(count).keys()] : [one]);
   const pairs = some(layers, chosen.layer).flatMap((layer) => some(heads, chosen.head).map((head) => [layer, head]));
@@ -101,13 +106,15 @@ function lookedPart() {
   if (!seen.weights) return make("div", { id: "looked" }, make("h2", {}, say(SAYS.looked)), make("p", { class: "muted" }, say(SAYS.none)));
   const [layers, heads] = seen.weights.shape, shares = looks();
   const best = [...shares.keys()].sort((a, b) => shares[b] - shares[a]).slice(0, SHOWN).filter((key) => shares[key] >= 0.005);
-  const chooser = (name, count, all) => make("select", { class: "parts", id: name, "aria-label": say(SAYS[name]),
+  const chooser = (name, count, all, ...more) => make("select", { class: "parts", id: name, "aria-label": say(SAYS[name]),
     onchange: ({ target }) => { chosen[name] = target.value === "" ? null : Number(target.value); drawPanel(); element(name).focus(); } },
   make("option", { value: "", selected: chosen[name] === null }, say(all)),
-  ...[...Array(count).keys()].map((each) => make("option", { value: each, selected: chosen[name] === each }, say(SAYS.nth, say(SAYS[name]), each + 1))));
+  ...[...Array(count).keys()].map((each) => make("option", { value: each, selected: chosen[name] === each }, say(SAYS.nth, say(SAYS[name]), each + 1))), ...more);
+  const pointer = seen.pointed ? [make("option", { value: layers, selected: pointing() }, say(SAYS.pointer))] : [];
+  const instead = pointing() ? bar(say(SAYS.vocabulary), tensorOf(seen.pointed).at(chosen.place).values.at(-1), "muted") : [];
   return make("div", { id: "looked" }, make("h2", {}, say(SAYS.looked)),
-    make("p", { class: "choosers" }, chooser("layer", layers, SAYS.every), chooser("head", heads, SAYS.mean)),
-    make("dl", { class: "shares" }, ...best.flatMap((key) => bar(readName(key), shares[key]))));
+    make("p", { class: "choosers" }, chooser("layer", layers, SAYS.every, ...pointer), ...(pointing() ? [] : [chooser("head", heads, SAYS.mean)])),
+    make("dl", { class: "shares" }, ...instead, ...best.flatMap((key) => bar(readName(key), shares[key]))));
 }
 
 function drawPanel() {

@@ -1,0 +1,90 @@
+"""The pages of a classifier and of a language model under hand: choosing, the keyboard, two languages, a phone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from regard.view.classification import write_decisions
+from tests.browser.conftest import Open
+from tests.browser.reading import NARROW, fits, ink, numbers, texts
+from tests.view.pages import at_random
+from tests.view.test_classification import decision
+from tests.view.test_writing import look_at
+
+HOSTILE = ["<script>window.hacked=1</script>", "</script>", "▁&lt;b&gt;", "</s>"]
+
+
+def chosen(page: Page) -> str:
+    return page.locator("[data-place][aria-pressed=true]").inner_text()
+
+
+def test_a_language_model_shows_what_it_expected(open_page: Open, tmp_path: Path) -> None:
+    look = look_at()
+    look.save(tmp_path / "page.html")
+    page = open_page(tmp_path / "page.html")
+    assert texts(page, "[data-place]") == ["A", "wh", "ale", "⏎"]
+    assert chosen(page) == "⏎"  # the most surprising one
+    expect(page.locator("#expected")).to_contain_text("4.0 bits")
+    page.locator("[data-place='1']").click()
+    expect(page.locator("#expected")).to_contain_text("25 %, 2.0 bits of surprise, rank 2")
+    page.keyboard.press("ArrowRight")
+    assert chosen(page) == "ale"
+    page.keyboard.press("End")
+    assert chosen(page) == "⏎"
+    page.keyboard.press("Home")
+    assert chosen(page) == "A"
+    page.locator("#language-ko").click()
+    expect(page.locator("h2").first).to_contain_text("뜻밖")
+
+
+def test_its_looks_are_those_of_the_layer_and_head_chosen(open_page: Open, tmp_path: Path) -> None:
+    look = look_at(pointed=at_random(1, 1, 4, 5)[0, 0])
+    assert look.weights is not None
+    assert look.pointed is not None
+    look.save(tmp_path / "page.html")
+    page = open_page(tmp_path / "page.html")
+    page.locator("[data-place='3']").click()
+    assert numbers(page, "#looked dd") == pytest.approx(sorted(look.weights[:, :, 3].mean((0, 1)))[::-1], abs=0.01)
+    page.locator("#layer").select_option(label="layer 2")
+    page.locator("#head").select_option(label="head 3")
+    assert numbers(page, "#looked dd") == pytest.approx(sorted(look.weights[1, 2, 3])[::-1], abs=0.01)
+    page.locator("#layer").select_option(label="pointer: what may come again")
+    expect(page.locator("#head")).to_have_count(0)
+    expect(page.locator("#looked dt").first).to_have_text("the vocabulary decides")
+    vocabulary, *places = numbers(page, "#looked dd")
+    assert vocabulary == pytest.approx(look.pointed[3, -1], abs=0.01)
+    assert places == pytest.approx(sorted(look.pointed[3, :-1])[::-1], abs=0.01)
+    page.locator("#layer").select_option(label="all layers")
+    expect(page.locator("#head")).to_have_count(1)
+
+
+def test_a_recurrent_model_says_that_it_has_no_attention(open_page: Open, tmp_path: Path) -> None:
+    look_at(weights=None).save(tmp_path / "page.html")
+    expect(open_page(tmp_path / "page.html").locator("#looked")).to_contain_text("has no attention")
+
+
+def test_a_classifier_shows_its_maps(open_page: Open, tmp_path: Path) -> None:
+    write_decisions(tmp_path / "page.html", [decision()])
+    page = open_page(tmp_path / "page.html")
+    expect(page.locator(".maps h2")).to_have_text("Layer 2, mean")
+    assert ink(page, ".maps .head canvas") > 0
+    page.get_by_role("button", name="Layer 1, head 3").click()
+    expect(page.locator(".maps h2")).to_have_text("Layer 1, head 3")
+    expect(page.locator(".maps [aria-pressed=true]")).to_have_attribute("aria-label", "Layer 1, head 3")
+
+
+@pytest.mark.parametrize("kind", ["writing", "decision"])
+def test_on_a_phone_and_with_hostile_text(open_page: Open, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "page.html"
+    text = " ".join(HOSTILE)
+    if kind == "writing":
+        look_at(tokens=HOSTILE, text=text, title=text).save(path)
+    else:
+        write_decisions(path, [decision(pieces=HOSTILE, text=text, title=text, gradient=np.linspace(-1, 1, 4))])
+    page = open_page(path, **NARROW)
+    assert page.evaluate("window.hacked") is None
+    assert fits(page)
