@@ -40,6 +40,7 @@ VERBS = (
     "compare",
     "score",
     "view",
+    "curve",
     "align",
     "heads",
     "serve",

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "regard"
 
 # A stage may import errors, config, itself, and what its row names: a whole stage or a single module.
-EVERYONE = {"errors", "config", "limits", "recipes", "files", "memory"}
+EVERYONE = {"errors", "config", "limits", "recipes", "files", "memory", "metrics"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "config": set(),
@@ -23,6 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "recipes": set(),
     "files": set(),
     "memory": set(),
+    "metrics": set(),
     "data": set(),
     "bundled": {"__init__", "checkpoint", "tasks.testing"},  # the scripts that made the files
     "attention": set(),

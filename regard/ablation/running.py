@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 import signal
@@ -22,6 +21,7 @@ from regard.data.prepare import prepare
 from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.evaluation.scores import bleu
+from regard.metrics import read_metrics
 from regard.tasks.testing import TestSet, choose, recipe_test_sets
 from regard.training.stopping import StopRequest
 
@@ -119,11 +119,8 @@ class Ablation:
 
 def updates_done(folder: Path) -> int:
     """How far a run has come, by its last line of metrics."""
-    try:
-        *_, last = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
-        return int(json.loads(last)["update"])
-    except (OSError, ValueError, KeyError):  # not begun, or in the middle of a line
-        return 0
+    *_, last = [{"update": 0}, *read_metrics(folder)]
+    return int(last["update"])
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`regard view`: see through a model."""
+"""`regard view` and `curve`: see through a model, and how it learned."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def view(
 
     if (task := task_of(model)) != "translate":
         if text is None:
-            raise UsageError(f"say what to look at: regard view {model} 'some text'")
+            raise UsageError(
+                f"say what to look at: regard view {model} 'some text'; regard curve shows how a run learned"
+            )
         if task == "classify":
             from regard.commands.classifying import view_classifier
 
@@ -71,3 +73,22 @@ def view(
         write_page(output, seen, movie)
         size = output.stat().st_size / 1e6
         print(f"wrote {output}" if size < LARGE else f"wrote {output} ({size:.0f} MB)")
+
+
+@app.command(epilog="Examples: `regard curve runs/x`, `regard curve runs/x runs/y -o curve.html`")
+def curve(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders, also of runs that still train.")],
+    output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page.")] = None,
+) -> None:
+    """How runs learned: losses and scores over updates and time, as a table or side by side on one page."""
+    import shlex
+    import sys
+
+    from regard.view.curve import draw_curves, load_curve, write_curves
+
+    curves = [load_curve(run) for run in runs]
+    if output is None:
+        draw_curves(curves, Console())
+        return
+    write_curves(output, curves, shlex.join(["regard", *sys.argv[1:]]))
+    print(f"wrote {output}")

@@ -18,6 +18,7 @@ from regard.checkpoint import MODEL
 from regard.data.progress import progress
 from regard.data.sampling import evenly
 from regard.files import replacing
+from regard.metrics import read_metrics
 from regard.race.lanes import Lane
 from regard.race.memory import training_memory
 from regard.tasks.testing import TestSet, translate_all
@@ -89,7 +90,7 @@ def measured(lane: Lane, folder: Path, test_set: TestSet) -> dict[str, Any]:
         "training": vars(lane.recipe.training),
         "updates": translator.provenance["updates"],
         "training_pairs": translator.provenance["training_pairs"],
-        **curve_of(folder / "metrics.jsonl"),
+        **curve_of(folder),
         "memory": training_memory(lane.recipe),
         "pieces": pieces_of(translator, test_set.sources),
         "translations": translate_all(translator, test_set.sources),
@@ -114,9 +115,9 @@ def spread_over_length(lengths: Sequence[int], longest: int, count: int = SAMPLE
     return [place for _, place in sorted(chosen)]
 
 
-def curve_of(path: Path) -> dict[str, Any]:
+def curve_of(run: Path) -> dict[str, Any]:
     """Validations over updates and seconds, and the speed of training (the median of lines of 50 updates each)."""
-    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = read_metrics(run)
     speeds = [line["tokens_per_second"] for line in lines if line["kind"] == "train"]
     names = ("update", "seconds", "loss", "bleu")
     curve = [{name: line[name] for name in names} for line in lines if line["kind"] == "valid"]

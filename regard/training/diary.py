@@ -18,6 +18,7 @@ from rich.progress import Progress as Bar
 from regard.checkpoint import replacing
 from regard.config import Training
 from regard.errors import TrainingError, UsageError
+from regard.metrics import METRICS
 from regard.training.run_folder import Progress
 
 LOG_EVERY = 50  # updates between two lines of metrics.jsonl
@@ -38,7 +39,7 @@ class Diary:
     ) -> None:
         self.progress, self.active, self.settings, self.console = progress, active, settings, console
         self.unit = unit
-        self.path = folder / "metrics.jsonl"
+        self.path = folder / METRICS
         self.tokens, self.seconds = 0, 0.0
         self.clock = time.perf_counter()
         self.writer: Any = None

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import CheckpointError
+from regard.metrics import read_metrics
 
 FOLDER = "movie"
-METRICS = "metrics.jsonl"
 MOST_FRAMES = 60
 """Frames that a page carries; of more, these many spread evenly, the first and the last among them."""
 
@@ -23,7 +23,7 @@ def load_movie(run: Path) -> dict[str, Any] | None:
     shown = sorted({round(index * last / (MOST_FRAMES - 1)) for index in range(MOST_FRAMES)}) if last else [0]
     frames = [_read(paths[index]) for index in shown]
     probes = _sentences(frames[-1])
-    metrics = _metrics(run / METRICS)
+    metrics = _metrics(run)
     return {
         "probes": probes,
         "frames": [
@@ -51,14 +51,10 @@ def _read(path: Path) -> dict[str, Any]:
     return frame
 
 
-def _metrics(path: Path) -> dict[int, dict[str, float]]:
+def _metrics(run: Path) -> dict[int, dict[str, float]]:
     """By update, the training loss and the validation BLEU that were measured there."""
     found: dict[int, dict[str, float]] = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else []:
-        try:
-            facts = json.loads(line)
-        except ValueError:  # a line that is being written
-            break
+    for facts in read_metrics(run):
         wanted = "loss" if facts["kind"] == "train" else "bleu"
         if wanted in facts:
             found.setdefault(facts["update"], {})[wanted] = facts[wanted]

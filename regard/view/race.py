@@ -99,4 +99,4 @@ def write_race(path: Path, verdict: Verdict) -> None:
 def render_race(verdict: Verdict) -> str:
     """The page as text."""
     data = {**verdict, "headline": headline(verdict)}
-    return document(f"{verdict['name']}: a race · regard", BODY, ["race"], SCRIPTS, data)
+    return document(f"{verdict['name']}: a race · regard", BODY, ["chart", "race"], SCRIPTS, data)

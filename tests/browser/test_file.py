@@ -74,7 +74,7 @@ def test_an_empty_translation_is_said_to_be_empty(open_page: Open, tmp_path: Pat
         go_to(page, tab)
         expect(page.locator("#translation .nothing")).to_have_text("(nothing)")
         expect(page.locator("#translation .nothing")).to_have_css("font-style", "italic")
-    page.locator("[data-language=ko]").click()
+    page.locator("#language-ko").click()
     expect(page.locator("#translation .nothing")).to_have_text("(없음)")
 
 
@@ -103,15 +103,15 @@ def test_the_language_can_be_switched(open_page: Open, demo_page: Path, seen: At
         go_to(page, tab)
         english = texts(page, "h2, h3")
         assert not any(map(HANGUL.search, english))
-        page.locator("[data-language=ko]").click()
+        page.locator("#language-ko").click()
         expect(page.locator("html")).to_have_attribute("lang", "ko")
-        expect(page.locator("[data-language=ko]")).to_have_attribute("aria-pressed", "true")
+        expect(page.locator("#language-ko")).to_have_attribute("aria-pressed", "true")
         korean = texts(page, "h2, h3")
         assert len(korean) == len(english)
         assert all(map(HANGUL.search, korean)), korean
         assert not leftovers(page)
         expect(page.locator("#translation")).to_have_text(seen.translation)
-        page.locator("[data-language=en]").click()
+        page.locator("#language-en").click()
         assert texts(page, "h2, h3") == english
 
 
@@ -211,7 +211,7 @@ def test_text_stays_text(open_page: Open, tmp_path: Path, words: bool) -> None:
         page.locator(".token[data-side=key]").nth(shown.index(text)).hover()
         expect(page.locator("#readout .key strong")).to_have_text(text)
     for language in ("en", "ko"):
-        page.locator(f"[data-language={language}]").click()
+        page.locator(f"#language-{language}").click()
         for tab in tabs_of(page):
             go_to(page, tab)
             assert whole in (page.locator("body").text_content() or "")

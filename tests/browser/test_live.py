@@ -296,7 +296,7 @@ def test_a_live_page_fits_a_phone_and_speaks_korean(open_page: Open, server: str
         go_to(page, tab)
         until(page, "!document.querySelector('.compare [aria-busy=true]') && !page.live.running")
         assert fits(page), tab
-    page.locator("[data-language=en]").click()
+    page.locator("#language-en").click()
     expect(page.locator("#live-text")).to_have_value(SENTENCE)
     expect(page.locator(".live button[type=submit]")).to_have_text("Translate")
 

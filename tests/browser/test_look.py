@@ -165,7 +165,7 @@ def test_unseen_words_and_repetitions_are_warned_of(open_page: Open, tmp_path: P
     assert page.locator(".token.repeated").all_text_contents() == ["Ein", "Hund", "Ein", "Hund"]
     page.locator("#words").click()
     assert page.locator(".token.unseen").all_text_contents() == ["runs"]
-    page.locator("[data-language=ko]").click()
+    page.locator("#language-ko").click()
     expect(page.locator(".warning.unseen")).to_contain_text("원문 단어")
 
 
@@ -231,7 +231,7 @@ def test_bytes_are_readable_and_explained(open_page: Open, tmp_path: Path) -> No
     assert page.locator(".token.byte").all_text_contents() == ["0xD9", "0x8A"]
     assert "0xD9" in page.locator(".heat .across bdi").all_text_contents()
     expect(page.locator(".token.byte").first).to_have_attribute("title", re.compile("one byte of a character"))
-    page.locator("[data-language=ko]").click()
+    page.locator("#language-ko").click()
     expect(page.locator(".token.byte").first).to_have_attribute("title", re.compile("바이트 하나"))
 
 

@@ -1,4 +1,4 @@
-"""The pages of a classifier and of a language model under hand: choosing, the keyboard, two languages, a phone."""
+"""The pages of a classifier, of a language model and of learning curves under hand: choosing, the keyboard, two languages, a phone."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from regard.view.classification import write_decisions
+from regard.view.curve import load_curve, write_curves
 from tests.browser.conftest import Open
 from tests.browser.reading import NARROW, fits, ink, numbers, texts
 from tests.view.pages import at_random
 from tests.view.test_classification import decision
+from tests.view.test_curve import run_of
 from tests.view.test_writing import look_at
 
 HOSTILE = ["<script>window.hacked=1</script>", "</script>", "▁&lt;b&gt;", "</s>"]
@@ -87,4 +89,28 @@ def test_on_a_phone_and_with_hostile_text(open_page: Open, tmp_path: Path, kind:
         write_decisions(path, [decision(pieces=HOSTILE, text=text, title=text, gradient=np.linspace(-1, 1, 4))])
     page = open_page(path, **NARROW)
     assert page.evaluate("window.hacked") is None
+    assert fits(page)
+
+
+def test_learning_curves(open_page: Open, tmp_path: Path) -> None:
+    curves = [load_curve(run_of(tmp_path / name)) for name in ("one", "two")]
+    write_curves(tmp_path / "page.html", curves, "regard curve one two")
+    page = open_page(tmp_path / "page.html")
+    assert texts(page, "#best tbody td:first-child") == ["one", "two"]
+    assert texts(page, "#best tbody td:last-child") == ["2.200at update 100"] * 2
+    captions = [
+        f"{measure} over {axis}"
+        for measure in ("validation accuracy", "loss in training and validation")
+        for axis in ("updates", "seconds")
+    ]
+    assert texts(page, "figcaption") == [*captions, "learning rate over updates"]
+    assert page.locator("figure").nth(2).locator(".mark").count() == 4  # two validations of two runs; training has none
+    assert page.locator("figure").nth(2).locator(".quiet .curve").count() == 2
+    page.locator("figure svg").first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".readout").first).to_have_text("one update 100, 10 seconds: validation accuracy 60")
+    page.locator("#language-ko").click()
+    expect(page.locator("section h2")).to_have_text("학습 과정")
+    expect(page.locator("#language-ko")).to_be_focused()
+    page.set_viewport_size({"width": 360, "height": 740})
     assert fits(page)

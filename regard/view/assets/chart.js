@@ -22,18 +22,20 @@ function ticksOf(low, high, count) {
 
 const brief = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
 
-// lines: [{ name, number, points: [{ x, y, low, high, says }] }] with x in the units of the axis; `labels` replaces its
-// numbers by names, one for each x = 0, 1, 2, …
+const READ = { en: "Point at the chart, or use the arrow keys, to read values.", ko: "차트를 가리키거나 화살표 키를 쓰면 값을 읽을 수 있습니다." };
+
+// lines: [{ name, number, points: [{ x, y, low, high, says }], quiet }] with x in the units of the axis; `labels` replaces
+// its numbers by names, one for each x = 0, 1, 2, … A quiet line is thin, without marks, and not read out beside others.
 function chart({ title, lines, xTitle, yTitle, fromZero = true, labels = null }) {
   const readout = make("p", { class: "readout", "aria-live": "polite" });
-  const svg = makeShape("svg", { role: "img", tabindex: 0, "aria-label": `${title ?? yTitle}: ${lines.map(({ name, points }) =>
+  const svg = makeShape("svg", { role: "img", tabindex: 0, "aria-label": `${title ?? yTitle}: ${lines.filter(({ quiet }) => !quiet).map(({ name, points }) =>
     `${name} ${points.map(({ y }) => brief(y)).join(", ")}`).join("; ")}` });
   const figure = make("figure", { class: "chart" }, title && make("figcaption", {}, title), svg, readout);
   const points = lines.flatMap((line) => line.points.map((point) => ({ ...point, line })));
   if (points.length) {
     const draw = () => drawChart(svg, { lines, points, xTitle, yTitle, fromZero, labels });
     new ResizeObserver(draw).observe(figure);
-    followPoints(svg, points, readout);
+    followPoints(svg, points.some(({ line }) => !line.quiet) ? points.filter(({ line }) => !line.quiet) : points, readout);
   }
   return figure;
 }
@@ -51,10 +53,10 @@ function drawChart(svg, { lines, points, xTitle, yTitle, fromZero, labels }) {
   const across = yTicks.flatMap((tick) => [
     makeShape("line", { class: "grid", x1: start, x2: end, y1: atY(tick), y2: atY(tick) }), text(start - 8, atY(tick) + 4, "end", brief(tick))]);
   const along = xTicks.flatMap((tick) => (labels ? labels[tick] : [brief(tick)]).map((line, row) => text(atX(tick), bottom + 16 + 14 * row, "middle", line)));
-  const drawn = lines.map(({ number, points: own }) => makeShape("g", { style: laneStyle(number), data: { lane: number } },
+  const drawn = lines.map(({ number, points: own, quiet }) => makeShape("g", { class: quiet && "quiet", style: laneStyle(number), data: { lane: number } },
     makeShape("path", { class: "curve", d: own.map(({ x, y }, place) => `${place ? "L" : "M"}${atX(x)} ${atY(y)}`).join("") }),
     ...own.filter(({ low }) => low !== undefined).map(({ x, low, high }) => makeShape("line", { class: "whisker", x1: atX(x), x2: atX(x), y1: atY(low), y2: atY(high) })),
-    ...own.map(({ x, y }) => shapeOf(number, { transform: `translate(${atX(x)} ${atY(y)})` }))));
+    ...(quiet ? [] : own).map(({ x, y }) => shapeOf(number, { transform: `translate(${atX(x)} ${atY(y)})` }))));
   for (const point of points) point.at = [atX(point.x), atY(point.y)];
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.style.setProperty("height", `${height}px`);
@@ -64,7 +66,7 @@ function drawChart(svg, { lines, points, xTitle, yTitle, fromZero, labels }) {
 
 // Pointer and arrow keys → the nearest point, whose values are read out.
 function followPoints(svg, points, readout) {
-  readout.textContent = "Point at the chart, or use the arrow keys, to read values.";
+  readout.textContent = say(READ);
   let chosen = -1;
   const reach = (place) => {
     chosen = place;

@@ -24,6 +24,13 @@ function furnish(made, attributes = {}, ...children) {
 // Every sentence of the page in both languages: say({ en: "…", ko: "…" }, name, …) puts values for {0}, {1}, …
 const say = (text, ...values) => text[page.language].replace(/\{(\d)\}/g, (_, index) => values[index]);
 
+// The choice between them; `redraw` makes new buttons, of which the chosen one keeps the focus.
+const languageButtons = (redraw) => make("div", { class: "languages", role: "group", "aria-label": "Language · 언어" },
+  ...["en", "ko"].map((language) => make("button", {
+    type: "button", id: `language-${language}`, lang: language, "aria-pressed": String(page.language === language),
+    onclick: () => { page.language = language; redraw(); element(`language-${language}`).focus(); },
+  }, { en: "English", ko: "한국어" }[language])));
+
 const SPECIAL = {
   "<s>": { en: "start", ko: "시작" }, "</s>": { en: "end", ko: "끝" },
   "<pad>": { en: "padding", ko: "채움" }, "<unk>": { en: "unknown", ko: "모름" },

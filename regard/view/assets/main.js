@@ -40,12 +40,7 @@ function drawTexts() {
 
 function drawHeader() {
   const { scene } = page;
-  const languages = make("div", { class: "languages", role: "group", "aria-label": "Language · 언어" },
-    ...["en", "ko"].map((language) => make("button", {
-      type: "button", id: `language-${language}`, lang: language, "aria-pressed": String(page.language === language), data: { language },
-      onclick: () => { page.language = language; draw(); },
-    }, { en: "English", ko: "한국어" }[language])));
-  const title = make("div", { class: "title" }, make("h1", {}, scene?.title ?? "regard"), languages);
+  const title = make("div", { class: "title" }, make("h1", {}, scene?.title ?? "regard"), languageButtons(draw));
   const facts = scene && make("dl", { class: "facts" }, ...Object.entries(scene.facts).map(([name, value]) =>
     make("div", {}, make("dt", {}, factName(name)), make("dd", {}, value))));
   const header = element("header"), form = page.live?.form(), below = [...drawTexts(), facts].filter(Boolean);

@@ -31,7 +31,7 @@ function scoreTable() {
     [["learning rate", "at its peak"], ({ training }) => [brief(training.learning_rate)]],
   ];
   const twice = ([text, small]) => [text, small && make("small", {}, small)];
-  return scroller(make("table", { id: "scores" },
+  return scroller(make("table", { class: "figures", id: "scores" },
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "lane"), ...columns.map(([title]) => make("th", { scope: "col" }, ...twice(title))))),
     make("tbody", {}, ...lanes.map((lane, number) => make("tr", {}, make("td", {}, laneName(lane.name, number)), ...columns.map(([, of]) => make("td", {}, ...twice(of(lane)))))))));
 }
@@ -51,7 +51,7 @@ function pairTable(place) {
     const { value, p_value: p } = pair.metrics[place], difference = pair.b === row ? value : -value;
     return make("td", {}, make(p < BY_CHANCE ? "strong" : "span", {}, signed(difference)), make("small", {}, chanceOf(p)));
   };
-  return make("div", {}, make("h3", {}, `${name}: row minus column`), scroller(make("table", { class: "pairs" },
+  return make("div", {}, make("h3", {}, `${name}: row minus column`), scroller(make("table", { class: "figures pairs" },
     make("thead", {}, make("tr", {}, make("th", {}), ...lanes.map((lane, number) => make("th", { scope: "col" }, laneName(lane.name, number))))),
     make("tbody", {}, ...lanes.map(({ name: row }, number) => make("tr", {}, make("td", {}, laneName(row, number)), ...lanes.map(({ name: column }) => cell(row, column))))))));
 }

@@ -55,13 +55,10 @@ function looks() {
 }
 
 function header() {
-  const languages = make("div", { class: "languages", role: "group", "aria-label": "Language · 언어" },
-    ...["en", "ko"].map((language) => make("button", { type: "button", id: `language-${language}`, lang: language, "aria-pressed": String(page.language === language),
-      onclick: () => { page.language = language; drawAll(); element(`language-${language}`).focus(); } }, { en: "English", ko: "한국어" }[language])));
   const facts = [[say(SAYS.perplexity), seen.perplexity < 1e6 ? seen.perplexity.toFixed(2) : seen.perplexity.toExponential(2)],
     [say(SAYS.words), seen.words.toLocaleString("en")], [say(SAYS.pieces), tokens.length.toLocaleString("en")],
     ...Object.entries(seen.facts).map(([name, value]) => [page.language === "ko" ? FACTS[name] ?? name : name, value])];
-  element("header").replaceChildren(make("div", { class: "title" }, make("h1", {}, seen.title), languages),
+  element("header").replaceChildren(make("div", { class: "title" }, make("h1", {}, seen.title), languageButtons(drawAll)),
     make("dl", { class: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))));
 }
 

@@ -1,0 +1,109 @@
+"""How runs learned, shown: from whatever a run has written so far, in a terminal and as a page."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from regard.errors import UsageError
+from regard.metrics import METRICS, read_metrics
+from regard.view.curve import Curve, draw_curves, load_curve, render_curves, thinned, write_curves
+from tests.view.test_page import Elements
+
+
+def train_line(update: int, loss: float) -> dict[str, object]:
+    return {"update": update, "kind": "train", "loss": loss, "learning_rate": 0.1, "seconds": update / 10}
+
+
+def valid_line(update: int, **measures: float) -> dict[str, object]:
+    return {"update": update, "kind": "valid", **measures, "seconds": update / 10}
+
+
+LINES = [
+    train_line(50, 3.0),
+    train_line(100, 2.0),
+    valid_line(100, loss=2.2, accuracy=60.0),
+    train_line(150, 1.0),
+    train_line(200, 0.5),
+    valid_line(200, loss=2.5, accuracy=70.0),
+]
+
+
+def run_of(folder: Path, lines: list[dict[str, object]] = LINES, end: str = "") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / METRICS).write_text("".join(json.dumps(line) + "\n" for line in lines) + end, encoding="utf-8")
+    return folder
+
+
+def drawn(*curves: Curve) -> list[str]:
+    out = io.StringIO()
+    draw_curves(curves, Console(file=out, width=100, no_color=True))
+    return out.getvalue().splitlines()
+
+
+def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
+    assert read_metrics(tmp_path) == []
+    assert read_metrics(run_of(tmp_path / "x", end='{"update": 2')) == LINES
+
+
+def test_the_best_is_the_highest_or_the_lowest(tmp_path: Path) -> None:
+    curve = load_curve(run_of(tmp_path / "x"))
+    assert curve.measures == ["accuracy", "loss"]
+    best = {measure: curve.best(measure) for measure in curve.measures}
+    assert {measure: each and each["update"] for measure, each in best.items()} == {"accuracy": 200, "loss": 100}
+    assert curve.best("bleu") is None
+
+
+def test_the_terminal(tmp_path: Path) -> None:
+    name, header, *rows = drawn(load_curve(run_of(tmp_path / "x")))
+    assert name == "x"
+    assert header.split() == ["update", "minutes", "training", "loss", "validation", "accuracy", "validation", "loss"]
+    assert [row.split() for row in rows] == [["100", "0.2", "2.000", "60.000", "2.200"], ["200", "0.3", "0.500", "70.000", "2.500"]]  # fmt: skip
+
+
+def test_before_the_first_validation_there_is_a_table_too(tmp_path: Path) -> None:
+    _, _, *rows = drawn(load_curve(run_of(tmp_path / "x", LINES[:2])))
+    assert [row.split() for row in rows] == [["50", "0.1", "3.000"], ["100", "0.2", "2.000"]]
+
+
+def test_of_many_validations_some_are_told_the_last_and_the_best_among_them(tmp_path: Path) -> None:
+    lines = [valid_line(update, loss=abs(update - 333) / 100) for update in range(1, 1001)]
+    _, _, *rows = drawn(load_curve(run_of(tmp_path / "x", lines)))
+    told = [row.split()[0] for row in rows]
+    assert len(told) <= 21
+    assert {"333", "1,000"} <= set(told)
+
+
+def test_a_long_line_is_thinned_to_means() -> None:
+    lines = [train_line(50 * (place + 1), float(place)) for place in range(1_000)]
+    points = thinned(lines, 400)
+    assert len(points) <= 400
+    assert points[0]["loss"] == pytest.approx(1.0)  # of 0, 1, 2
+    assert points[0]["update"] == 150
+    assert points[-1]["update"] == 50_000
+    assert thinned([], 400) == []
+
+
+def test_the_page_carries_its_numbers_and_asks_nobody(tmp_path: Path) -> None:
+    hostile = "</script><script>hacked()</script>".replace("/", "\u2215")  # a folder's name holds no slash
+    curves = [load_curve(run_of(tmp_path / name)) for name in ("x", hostile)]
+    page = Elements(render_curves(curves, command="regard curve </script>"))
+    data = json.loads(page.texts["script"][0])
+    assert [run["name"] for run in data["runs"]] == ["x", hostile]
+    assert data["runs"][0]["valid"] == [line for line in LINES if line["kind"] == "valid"]
+    assert data["runs"][0]["update"] == 200
+    assert data["command"] == "regard curve </script>"
+    assert not [tag for tag, attributes in page.tags if {"src", "href"} & attributes.keys()]
+
+
+def test_mistakes(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not a run folder"):
+        load_curve(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match=r"metrics\.jsonl has no numbers yet"):
+        load_curve(tmp_path)
+    with pytest.raises(UsageError, match=r"should end in \.html"):
+        write_curves(tmp_path / "curve.png", [load_curve(run_of(tmp_path / "x"))])
