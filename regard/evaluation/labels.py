@@ -5,6 +5,8 @@ S texts · C labels
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -15,6 +17,10 @@ from regard.errors import UsageError
 
 BINS = 15
 """Of confidence, over which calibration is measured (Guo et al. 2017)."""
+SHARES = [step / 20 for step in range(1, 20)]
+GOLDEN = (math.sqrt(5) - 1) / 2
+EXACT, ROUGH = 1e-7, 1e-2
+"""How far a temperature may be wrong: to be told, and to compare losses, which are flat where they are least."""
 
 
 @dataclass(frozen=True)
@@ -111,39 +117,44 @@ def calibration_error(probabilities: NDArray[np.floating], labels: NDArray[np.in
     return float(sum(gaps) / len(labels))
 
 
-def fit_share(
-    first: NDArray[np.floating], second: NDArray[np.floating], labels: NDArray[np.int64], steps: int = 20
-) -> float:
-    """How much the first of two logits [S, C] should count, the rest being the second's, to make labels most probable."""
-    shares = [step / steps for step in range(1, steps)]
-    return min(shares, key=lambda share: _calibrated(share * first + (1 - share) * second, labels)[1])
+def fit_share(mixed: Callable[[float], NDArray[np.floating]], labels: NDArray[np.int64]) -> float:
+    """Which share of one opinion beside another makes the labels most probable, however sure of itself their mixture is:
+    `mixed(share)` gives its logits [S, C]."""
+    return min(SHARES, key=lambda share: _calibrated(mixed(share), labels, ROUGH)[1])
 
 
 def fit_temperature(logits: NDArray[np.floating], labels: NDArray[np.int64]) -> float:
     """The temperature that makes the labels most probable (Platt scaling of one number; Guo et al. 2017)."""
-    return _calibrated(logits, labels)[0]
+    return _calibrated(logits, labels, EXACT)[0]
 
 
-def _calibrated(logits: NDArray[np.floating], labels: NDArray[np.int64]) -> tuple[float, float]:
-    """The best temperature, and the loss with it.
+def _calibrated(logits: NDArray[np.floating], labels: NDArray[np.int64], error: float) -> tuple[float, float]:
+    """The best temperature, up to a relative error, and the loss with it.
 
     As Platt did, each label is believed only as far as so few texts allow, as if one more of every label had been seen
-    with each: else a model that is right on all of them would be told to be certain. The loss is convex in 1 / temperature,
-    so that a search in thirds finds it.
+    with each: else a model that is right on all of them would be told to be certain. The loss is convex in
+    1 / temperature, so that cutting the interval in golden sections finds it, with one look at the texts for each cut.
     """
     count, classes = logits.shape
     spread = 1 / (count + classes)
     raw = logits.astype(np.float64)
     believed = (1 - classes * spread) * raw[np.arange(count), labels] + spread * raw.sum(1)  # [S]
 
-    def loss(sharpness: float) -> float:
-        scaled = raw * sharpness
+    def loss(cold: float) -> float:
+        scaled = raw * math.exp(cold)
         most = scaled.max(1)
-        return float((np.log(np.exp(scaled - most[:, None]).sum(1)) + most - sharpness * believed).mean())
+        return float((np.log(np.exp(scaled - most[:, None]).sum(1)) + most - math.exp(cold) * believed).mean())
 
-    low, high = 0.01, 100.0
-    for _ in range(50):  # to seven digits
-        left, right = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (low, right) if loss(left) <= loss(right) else (left, high)
-    sharpness = (low + high) / 2
-    return round(1 / sharpness, 4), loss(sharpness)
+    low, high = math.log(0.01), math.log(100.0)
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = loss(left), loss(right)
+    while high - low > error:
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = loss(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = loss(right)
+    return round(math.exp(-(low + high) / 2), 4), min(at_left, at_right)

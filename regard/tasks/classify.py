@@ -6,7 +6,7 @@ S texts · T positions · C labels
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,10 +91,18 @@ class ClassificationTask:
         """Of the validation text: logits [S, C], labels [S], and how much attention should count beside votes."""
         texts = [self.valid.source(row) for row in range(len(self.valid))]
         labels = np.array([self.valid.target(row)[0] for row in range(len(self.valid))], dtype=np.int64)
-        opinions = opinions_on(model, texts, self.recipe.data, self.recipe.training.batch_tokens)
-        share = fit_share(opinions[0].numpy(), opinions[1].numpy(), labels) if len(opinions) > 1 else EVEN
-        logits = sum(say * each for say, each in zip(_say(share), opinions, strict=False))
-        return torch.as_tensor(logits), torch.from_numpy(labels), share
+
+        def read(ids: Tensor) -> list[Tensor]:
+            return model.opinions(model.encode(ids), ids)
+
+        opinions, owners = windows_of(read, model, texts, self.recipe.data, self.recipe.training.batch_tokens)
+
+        def mixed(share: float) -> Tensor:
+            weighed = [say * each for say, each in zip(_say(share), opinions, strict=False)]
+            return pooled(torch.stack(weighed).sum(0), owners, len(texts))
+
+        share = fit_share(lambda share: mixed(share).numpy(), labels) if len(opinions) > 1 else EVEN
+        return mixed(share), torch.from_numpy(labels), share
 
     def _tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Ids [S, T] and labels [S]; of a text that is read in windows, one that changes from pass to pass."""
@@ -128,42 +136,37 @@ def in_reach(ids: NDArray[Any], data: config.LabelledText) -> list[NDArray[Any]]
 def classify_ids(
     model: TextClassifier, texts: Sequence[NDArray[Any]], data: config.LabelledText, batch_tokens: int
 ) -> Tensor:
-    """Logits [S, C] of texts, in the order given; the windows of one text are averaged, as probabilities of a vote."""
-    (logits,) = _windowed(lambda ids: [model(ids)], model, texts, data, batch_tokens)
-    return logits
+    """Logits [S, C] of texts, in the order given."""
+    (logits,), owners = windows_of(lambda ids: [model(ids)], model, texts, data, batch_tokens)
+    return pooled(logits, owners, len(texts))
 
 
-def opinions_on(
-    model: TextClassifier, texts: Sequence[NDArray[Any]], data: config.LabelledText, batch_tokens: int
-) -> list[Tensor]:
-    """The same of each opinion alone."""
-    return _windowed(lambda ids: model.opinions(model.encode(ids), ids), model, texts, data, batch_tokens)
-
-
-def _windowed(
-    opinions: Callable[[Tensor], list[Tensor]],
+def windows_of(
+    read: Callable[[Tensor], list[Tensor]],
     model: TextClassifier,
     texts: Sequence[NDArray[Any]],
     data: config.LabelledText,
     batch_tokens: int,
-) -> list[Tensor]:
+) -> tuple[Tensor, Tensor]:
+    """What `read` says of every window, ids [S, T] → logits of O opinions: all logits [O, W, C], and whose they are [W]."""
     windows = [(number, part) for number, text in enumerate(texts) for part in in_reach(np.asarray(text), data)]
     found: list[Tensor] = [torch.empty(0)] * len(windows)
     with torch.inference_mode():
         for batch in in_batches([len(part) + 1 for _, part in windows], batch_tokens, 1):
             ids = pad([windows[index][1] for index in batch], start=model.pooling == "first")
-            logits = torch.stack(opinions(torch.from_numpy(ids).to(model.device)))  # [O, S, C]
-            for index, each in zip(batch, logits.float().log_softmax(-1).cpu().unbind(1), strict=True):
+            logits = torch.stack(read(torch.from_numpy(ids).to(model.device)))  # [O, S, C]
+            for index, each in zip(batch, logits.float().cpu().unbind(1), strict=True):
                 found[index] = each
-    pooled = _pooled(found, [number for number, _ in windows], len(texts))  # [S, O, C]
-    return list(pooled.unbind(1))
+    return torch.stack(found, 1), torch.tensor([number for number, _ in windows])
 
 
-def _pooled(found: Iterable[Tensor], numbers: Sequence[int], count: int) -> Tensor:
-    votes: list[list[Tensor]] = [[] for _ in range(count)]
-    for number, logits in zip(numbers, found, strict=True):
-        votes[number].append(logits)
-    return torch.stack([torch.stack(each).logsumexp(0) - math.log(len(each)) for each in votes])
+def pooled(logits: Tensor, owners: Tensor, count: int) -> Tensor:
+    """Windows vote: their logits [W, C] → logarithms of the mean probabilities of each of so many texts [S, C]."""
+    told = logits.log_softmax(-1)
+    most = told.new_full((count, told.size(1)), -math.inf)
+    most = most.scatter_reduce(0, owners[:, None].expand_as(told), told, "amax")  # else small ones would vanish in exp
+    sums = torch.zeros_like(most).index_add(0, owners, (told - most[owners]).exp())
+    return sums.log() + most - owners.bincount(minlength=count).log()[:, None]
 
 
 def masked_loss(model: TextClassifier, ids: Tensor) -> Loss:

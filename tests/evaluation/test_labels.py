@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -97,14 +98,18 @@ def test_few_texts_all_right_make_nobody_certain() -> None:
     assert shares.max() == pytest.approx(21 / 22, abs=1e-3)  # as if one text more of each label had been seen
 
 
+def mixture(first: NDArray[np.float64], second: NDArray[np.float64]) -> Callable[[float], NDArray[np.float64]]:
+    return lambda share: share * first + (1 - share) * second
+
+
 def test_who_knows_more_has_the_greater_share() -> None:
     random = np.random.default_rng(1)
     labels = random.integers(2, size=400)
     truth = np.stack([1 - labels, labels], 1) * 2.0 - 1
     good, poor = (truth + noise * random.normal(size=truth.shape) for noise in (1, 3))
-    share = fit_share(good, poor, labels)
+    share = fit_share(mixture(good, poor), labels)
     assert 0.6 < share < 1
-    assert fit_share(poor, good, labels) == pytest.approx(1 - share)
-    assert fit_share(good, 9 * poor, labels) >= share  # whoever shouts is heard less
+    assert fit_share(mixture(poor, good), labels) == pytest.approx(1 - share)
+    assert fit_share(mixture(good, 9 * poor), labels) >= share  # whoever shouts is heard less
     mixed = share * good + (1 - share) * poor
     assert (mixed.argmax(1) == labels).mean() >= (poor.argmax(1) == labels).mean()

@@ -172,9 +172,10 @@ def test_a_masked_loss_of_nothing_hidden_is_nothing(path: Path) -> None:
     assert all(torch.isfinite(loss) for loss in losses)
 
 
-def test_validation_is_what_the_answers_say(path: Path) -> None:
-    """With opinions weighed as they will be in the model file."""
-    recipe, prepared, model, task = made(path, "data.long=first")
+@pytest.mark.parametrize("long", ["first", "windows"])
+def test_validation_is_what_the_answers_say(path: Path, long: str) -> None:
+    """With opinions weighed as they will be in the model file, window by window."""
+    recipe, prepared, model, task = made(path, f"data.long={long}", "data.max_pieces=5")
     assert model.votes is not None
     torch.nn.init.normal_(model.votes.table.weight, std=0.1)
     model.eval()
@@ -201,6 +202,6 @@ def test_an_unknown_label_of_the_validation_text_stops_all(tmp_path: Path) -> No
     (tmp_path / "x.toml").write_text(text, encoding="utf-8")
     recipe = recipes.load(tmp_path / "x.toml")
     with pytest.raises(
-        DataError, match=r"valid, line 2: the label 'z' does not occur in the training text, which knows x, y"
+        DataError, match=r"valid\.tsv, line 2: the label 'z' does not occur in the training text, which knows x, y"
     ):
         prepare(recipe, show=False)
