@@ -19,7 +19,7 @@ import numpy as np
 from regard.config import ClassificationRecipe, LabelledText
 from regard.data.corpus import locate, read_lines
 from regard.data.ids import PairWriter, smallest_type
-from regard.data.pairs import counted, take_sample, write_tokenizer
+from regard.data.pairs import counted, sample_size, take_sample, write_tokenizer
 from regard.data.progress import progress
 from regard.data.tokenizer import Tokenizer, train_text_tokenizer
 from regard.errors import DataError, did_you_mean
@@ -44,21 +44,28 @@ def read_split(data: LabelledText, split: str) -> Iterator[Example]:
         return _held_out(data, wanted=True)
     if split == "train" and not data.valid:
         return _held_out(data, wanted=False)
-    files = {"train": data.train, "valid": data.valid}.get(split) or data.test[split]
-    return read_examples(locate(files[0], data), data, split)
+    return read_examples(_file_of(data, split), data, split)
+
+
+def _file_of(data: LabelledText, split: str) -> Path:
+    files = {"train": data.train, "valid": data.valid or data.train}.get(split) or data.test[split]
+    return locate(files[0], data)
 
 
 def _held_out(data: LabelledText, wanted: bool) -> Iterator[Example]:
     """Every n-th row of each label of the training text, or the rest, whether labels are sorted, mixed or take turns.
 
-    Labels begin at different places, so that of many rare ones some are held out, too.
+    Labels begin at different places, so that of many rare ones some are held out, too; in place of a label's first row its
+    second one is, since every label must be learned.
     """
     share = data.hold_out
     due: dict[str, float] = {}
-    for example in read_examples(locate(data.train[0], data), data, "train"):
+    for example in read_examples(_file_of(data, "train"), data, "train"):
+        first = example.label not in due
         before = due.get(example.label, len(due) * GOLDEN % 1)
-        due[example.label] = before + share
-        if (int(before + share) > int(before)) == wanted:
+        held_out = int(before + share) > int(before)
+        due[example.label] = before if first and held_out else before + share
+        if (held_out and not first) == wanted:
             yield example
 
 
@@ -249,7 +256,7 @@ def build(folder: Path, recipe: ClassificationRecipe, workers: int | None, show:
                 seen[example.label] += 1
                 yield example.text
 
-        sample, total = take_sample(texts(), recipe.tokenizer.sample)
+        sample, total = take_sample(texts(), sample_size(recipe.tokenizer))
         labels = sorted(seen, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0, label))
         task = bar.add_task("Learning pieces", total=None)
         tokenizer = train_text_tokenizer(sample, recipe.tokenizer)
@@ -260,19 +267,19 @@ def build(folder: Path, recipe: ClassificationRecipe, workers: int | None, show:
         counts: dict[str, Counts] = {}
         for split, size in (("train", total), ("valid", None)):
             examples = counted(read_split(data, split), bar, f"Encoding {split}", size)
-            splits[split], counts[split] = _write(folder, split, examples, tokenizer, labels, data.max_pieces)
+            splits[split], counts[split] = _write(folder, split, examples, tokenizer, labels, data)
     return splits, Report(data.max_pieces, tokenizer.words, labels, **counts)
 
 
 def _write(
-    folder: Path, split: str, examples: Iterable[Example], tokenizer: Tokenizer, labels: list[str], max_pieces: int
+    folder: Path, split: str, examples: Iterable[Example], tokenizer: Tokenizer, labels: list[str], data: LabelledText
 ) -> tuple[dict[str, Any], Counts]:
     numbers = {label: number for number, label in enumerate(labels)}
     kind = smallest_type(max(tokenizer.size("source"), len(labels)))
-    counts, stream = Counts(labels=dict.fromkeys(labels, 0)), iter(examples)
+    counts, stream, file = Counts(labels=dict.fromkeys(labels, 0)), iter(examples), str(_file_of(data, split))
     with PairWriter(folder, split, kind) as writer:
         while chunk := list(islice(stream, CHUNK)):
-            known = [(require_label(each, numbers, split), each) for each in chunk]
+            known = [(require_label(each, numbers, file), each) for each in chunk]
             encoded = tokenizer.encode_all([each.text for each in chunk], "source")
             counts.read += len(chunk)
             kept = [(ids, number) for ids, (number, _) in zip(encoded, known, strict=True) if ids]
@@ -284,7 +291,7 @@ def _write(
             lengths = np.array([(len(ids), 1) for ids, _ in kept], dtype=np.int32)
             flat = np.fromiter(chain.from_iterable((*ids, number) for ids, number in kept), dtype=np.int64)
             of_text = np.repeat(np.tile([True, False], len(kept)), lengths.ravel())
-            counts.long += int((lengths[:, 0] > max_pieces).sum())
+            counts.long += int((lengths[:, 0] > data.max_pieces).sum())
             counts.pieces += int(lengths[:, 0].sum())
             counts.rare += int((of_text & tokenizer.rare(flat)).sum())
             writer.add(flat, lengths)

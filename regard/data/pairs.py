@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 from rich.progress import Progress
 
+from regard import config
 from regard.config import TranslationRecipe
 from regard.data.cleaning import Cleaner, Counts, Report
 from regard.data.corpus import read_pairs
@@ -74,6 +76,11 @@ def counted(items: Iterable[T], bar: Progress, doing: str, total: int | None) ->
         if number % 1_000 == 0:
             bar.update(task, completed=number)
     bar.update(task, completed=number, total=number)
+
+
+def sample_size(settings: config.Tokenizer) -> int:
+    """How many lines a tokenizer learns from: all, where every word of the text is to have its piece."""
+    return settings.sample if settings.pieces else sys.maxsize
 
 
 def take_sample(items: Iterable[T], size: int) -> tuple[list[T], int]:

@@ -13,7 +13,7 @@ import numpy as np
 from regard.config import LanguageRecipe, PlainText
 from regard.data.corpus import locate, read_lines
 from regard.data.ids import PairWriter, smallest_type
-from regard.data.pairs import counted, take_sample, write_tokenizer
+from regard.data.pairs import counted, sample_size, take_sample, write_tokenizer
 from regard.data.progress import progress
 from regard.data.tokenizer import BYTES, END, UNKNOWN, Tokenizer, train_text_tokenizer
 from regard.errors import DataError
@@ -35,6 +35,11 @@ def read_documents(files: Sequence[str], data: PlainText) -> Iterator[str]:
         yield from lines if data.documents == "stream" else filter(None, lines)
 
 
+def count_words(line: str) -> int:
+    """Words between spaces, and the end of the line."""
+    return len(line.split()) + 1
+
+
 @dataclass
 class Counts:
     """How much text there is. A word is what stands between spaces; the end of a line counts as one."""
@@ -47,7 +52,7 @@ class Counts:
 
     def add(self, texts: Sequence[str], ids: np.ndarray) -> None:
         self.lines += len(texts)
-        self.words += sum(len(text.split()) + 1 for text in texts)
+        self.words += sum(map(count_words, texts))
         self.pieces += len(ids)
         self.byte_pieces += int(((ids >= BYTES.start) & (ids < BYTES.stop)).sum())
         self.unknown += int((ids == UNKNOWN).sum())
@@ -89,7 +94,7 @@ def build(folder: Path, recipe: LanguageRecipe, workers: int | None, show: bool)
     data = recipe.data
     with progress(show) as bar:
         lines = counted(read_documents(data.train, data), bar, "Reading train", None)
-        sample, total = take_sample(filter(None, lines), recipe.tokenizer.sample)
+        sample, total = take_sample(filter(None, lines), sample_size(recipe.tokenizer))
         if not sample:
             raise DataError("data.train holds no text")
         task = bar.add_task("Learning pieces", total=None)

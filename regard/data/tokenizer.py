@@ -154,12 +154,13 @@ def train_text_tokenizer(lines: Iterable[str], settings: config.Tokenizer) -> To
 def _within_reach(line: str) -> Iterator[str]:
     """The line in parts that SentencePiece learns from, cut at spaces; it would ignore a longer one."""
     most = _LONGEST // 4  # characters: UTF-8 spends at most four bytes on each
-    while len(line) > most:
-        cut = line.rfind(" ", 1, most)
-        cut = most if cut < 0 else cut
-        yield line[:cut]
-        line = line[cut:]
-    yield line
+    begin = 0
+    while len(line) - begin > most:
+        cut = line.rfind(" ", begin + 1, begin + most)
+        cut = begin + most if cut < 0 else cut
+        yield line[begin:cut]
+        begin = cut
+    yield line[begin:]
 
 
 def _train(lines: Iterable[str], settings: config.Tokenizer, text: str) -> bytes:

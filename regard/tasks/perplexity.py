@@ -16,6 +16,7 @@ from torch import Tensor
 
 from regard import config
 from regard.data.batching import pad
+from regard.data.plain import count_words
 from regard.data.tokenizer import END, PAD, UNKNOWN, Tokenizer
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
@@ -188,11 +189,6 @@ class Perplexity:
 def per(log_probability: float, count: int) -> float:
     """Perplexity: among how many equally probable ones the model seems to choose each time."""
     return math.exp(min(-log_probability / max(1, count), 700.0))  # beyond, a float ends
-
-
-def count_words(line: str) -> int:
-    """Words between spaces, and the end of the line."""
-    return len(line.split()) + 1
 
 
 def measure(

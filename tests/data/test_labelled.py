@@ -138,6 +138,13 @@ def test_what_is_held_out(tmp_path: Path, labels: list[str], share: float) -> No
     assert max(halves) - min(halves) <= 0.02 * len(rows) + 1
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_every_label_is_learned_however_rare(tmp_path: Path, share: float) -> None:
+    write(tmp_path / "a.tsv", tsv([(f"text {number}", f"label {number}") for number in range(60)]))
+    data = replace(DATA, train=("a.tsv",), folder=str(tmp_path), hold_out=share)
+    assert len({each.label for each in read_split(data, "train")}) == 60
+
+
 def recipe(folder: Path, train: str, valid: str = "", **data: object) -> config.ClassificationRecipe:
     write(folder / "train.tsv", train)
     files = {"train": ("train.tsv",)}
@@ -175,7 +182,9 @@ def test_corpora_that_teach_nothing(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"every text of data\.train has the label 'good'"):
         prepare(recipe(tmp_path, good), show=False)
     both = tsv([(f"a b {number}", "good" if number % 2 else "bad") for number in range(30)])
-    with pytest.raises(DataError, match=r"valid, line 3: the label 'goood' does not occur.* Did you mean 'good'\?"):
+    with pytest.raises(
+        DataError, match=r"valid\.tsv, line 3: the label 'goood' does not occur.* Did you mean 'good'\?"
+    ):
         prepare(recipe(tmp_path, both, "text\tlabel\na\tgood\nb\tgoood\n"), show=False)
     with pytest.raises(DataError, match=r"no text of data\.valid can be used: all 1 are empty"):
         prepare(recipe(tmp_path, both, "text\tlabel\n\tgood\n"), show=False)

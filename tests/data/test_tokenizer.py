@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard import config
-from regard.data.tokenizer import _PLAIN, BYTES, END, PAD, START, UNKNOWN, Tokenizer, train_tokenizer
+from regard.data.tokenizer import _PLAIN, BYTES, END, PAD, START, UNKNOWN, Tokenizer, _within_reach, train_tokenizer
 from regard.errors import DataError
 
 SYLLABLES = [consonant + vowel for consonant in "bdkm" for vowel in "aeiou"]
@@ -177,3 +177,11 @@ def test_an_impossible_size_names_the_side() -> None:
 def test_text_without_anything_to_learn_is_refused(lines: list[str]) -> None:
     with pytest.raises(DataError, match=r"tokenizer\.pieces = 400 cannot be learned: the text has no line"):
         train_tokenizer(lines, [], config.Tokenizer(pieces=400))
+
+
+def test_a_line_of_any_length_is_cut_in_passing() -> None:
+    """Each part once and in order, none longer than SentencePiece learns from."""
+    for line in ("", "a", "word " * 5_000, "x" * 5_000, " " * 3_000, "가" * 2_000 + " b"):
+        parts = list(_within_reach(line))
+        assert "".join(parts) == line
+        assert all(len(part.encode()) <= 4_192 for part in parts)
