@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
 import sys
 from pathlib import Path
 
@@ -66,6 +67,7 @@ def test_one_line_in_one_line_out(run: Path) -> None:
     given = "".join(f"{prompt}\n" for prompt in prompts).encode()
     answer = succeed("generate", run, "--most", 15, "--temperature", 1, stdin=given)
     assert len(answer.lines) == len(prompts)
+    assert "1 prompt(s) longer than the" in answer.err
     for prompt, line in zip(prompts, answer.lines, strict=True):
         assert line == (prompt + regard.load(run).generate(prompt, most=15, temperature=1.0).text).replace("\n", " ")
     twice = succeed("generate", run, "--most", 5, "--count", 2, stdin=given)
@@ -99,6 +101,21 @@ def test_mistakes(run: Path, arguments: tuple[str, ...], words: str) -> None:
     assert words in fail("generate", run, "Tom", *arguments)
 
 
+def test_what_is_of_other_tasks_is_refused(run: Path, tmp_path: Path) -> None:
+    assert "--output is for answers" in fail("evaluate", run, "--output", tmp_path / "out")
+    assert "--beam is of translation" in fail("view", run, "text", "--beam", 3)
+    assert "should end in .html" in fail("view", run, "text", "-o", tmp_path / "page.png")
+
+
+def test_a_prompt_that_is_no_text(run: Path) -> None:
+    """An argument in Latin-1: what it cannot be read as is shown as a question mark, here and in JSON."""
+    command = [sys.executable, "-m", "regard", "generate", str(run), b"caf\xe9", "--most", "2"]
+    for more in ([], ["--json"]):
+        found = subprocess.run([*command, *more], capture_output=True, cwd=ROOT, stdin=subprocess.DEVNULL)
+        assert found.returncode == 0, found.stderr
+        assert b"caf?" in found.stdout
+
+
 def test_a_model_of_another_task() -> None:
     assert "cannot generate: its task is 'translate'" in fail("generate", "demo", "Tom")
 
@@ -121,7 +138,7 @@ def test_evaluating(run: Path) -> None:
     plain = succeed("evaluate", run)
     assert "valid (82 lines" in plain.out
     assert "windows of 64 pieces, 16 new in each" in plain.out
-    told = json.loads(succeed("evaluate", run, "--json", "--file", VALID, "--stride", 64).out)["rhymes-valid"][0]
+    told = json.loads(succeed("evaluate", run, "--json", "--file", VALID, "--stride", 64).out)["rhymes-valid.txt"][0]
     assert told["name"] == "perplexity"
     metrics = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     last = [line for line in metrics if line["kind"] == "valid"][-1]

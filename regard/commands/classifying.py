@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from regard.commands.app import Json, ModelName, app, errors, standard_input
 from regard.commands.evaluating import with_data_folder
@@ -92,12 +93,9 @@ def evaluate_classifier(
 ) -> None:
     """Accuracy, macro-F1, calibration, confusion and the worst mistakes, on the recipe's test sets or a labelled file."""
     import regard
-    from regard.checkpoint import BUNDLED_FOLDER, find_model, store_scores
+    from regard.checkpoint import find_model, store_scores
     from regard.tasks.label_testing import evaluate_labels, file_labelled_set, recipe_labelled_sets
 
-    found = find_model(model)
-    if save and found.resolve().parent == BUNDLED_FOLDER.resolve():
-        raise UsageError(f"{model} is part of regard and stays as it is; leave out --save, or copy {found}")
     classifier = regard.load(model, task="classify")
     recipe = classifier.recipe
     sets = (
@@ -115,7 +113,7 @@ def evaluate_classifier(
     if as_json:
         print(json.dumps(results, ensure_ascii=False, indent=1))
     if save:
-        store_scores(found, scores)
+        store_scores(find_model(model), scores)
 
 
 @contextmanager
@@ -134,7 +132,7 @@ def predictions(folder: Path | None, name: str) -> Iterator[Callable[[Example, s
 def view_classifier(model: str, text: str, output: Path | None) -> None:
     """Which words a decision looked at, in the terminal or on a page."""
     import regard
-    from regard.view.classification import MOST_WINDOWS, draw_decision, write_decisions
+    from regard.view.classification import MOST_WINDOWS, NOTE, draw_decision, write_decisions
 
     classifier: Classifier = regard.load(model, task="classify")
     seen = list(islice(classifier.looks(text), MOST_WINDOWS))
@@ -143,5 +141,9 @@ def view_classifier(model: str, text: str, output: Path | None) -> None:
         write_decisions(output, seen, shlex.join(["regard", *sys.argv[1:]]))
         print(f"wrote {output}")
         return
+    console = Console()
     for each in seen:
-        draw_decision(each, Console())
+        draw_decision(each, console)
+    if more := seen[-1].windows - seen[-1].window:
+        console.print(Text(f"{more:,} more windows are not shown", "dim"))
+    console.print(Text(NOTE[0], "dim"))

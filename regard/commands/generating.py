@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from regard.commands.app import Json, ModelName, app, standard_input
+from regard.commands.app import Json, ModelName, app, errors, standard_input
 from regard.commands.evaluating import with_data_folder
 from regard.errors import UsageError
 
@@ -67,8 +67,12 @@ def generate(
         if number:
             print("\n---")
         print(prompt or "", end="", flush=True)
-        writer.generate(prompt or "", seed=each, on_text=lambda text: print(text, end="", flush=True), **options)
+        found = writer.generate(
+            prompt or "", seed=each, on_text=lambda text: print(text, end="", flush=True), **options
+        )
         print(flush=True)
+        if not number:
+            note_cut(writer, int(found.cut))
 
 
 def write_lines(
@@ -79,7 +83,7 @@ def write_lines(
     from regard.tasks.texts import in_blocks
 
     with progress(show=sys.stderr.isatty() and not sys.stdout.isatty()) as bar:
-        task = bar.add_task("Generating", total=None)
+        task, cut = bar.add_task("Generating", total=None), 0
         for block in in_blocks(prompts, LOOK_AHEAD):
             samples = [writer.generate(block, seed=seed, **options) for seed in seeds]
             for of_prompt in zip(*samples, strict=True):
@@ -88,7 +92,19 @@ def write_lines(
                         write_json(found, seed)
                     else:
                         print(" ".join(f"{found.prompt}{found.text}".split("\n")), flush=True)
+                cut += of_prompt[0].cut
                 bar.advance(task)
+    note_cut(writer, cut)
+
+
+def note_cut(writer: TextWriter, cut: int) -> None:
+    """Say how many prompts were longer than what the model looks back at."""
+    if cut:
+        errors.print(
+            f"regard: {cut:,} prompt(s) longer than the {writer.context} pieces that this model looks back at: "
+            "only the end was read",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
 
 
 def write_json(found: Generation, seed: int) -> None:
@@ -156,14 +172,14 @@ def texts_of(
     writer: TextWriter, model: str, file: Path | None, data: Path | None
 ) -> Iterator[tuple[str, Iterator[str]]]:
     """Names and lines of what is evaluated."""
-    from regard.data.plain import read_documents, read_split
+    from regard.data.plain import read_documents
 
     if file is not None:
-        yield file.stem, read_documents([str(file.resolve())], writer.recipe.data)
+        yield file.name, read_documents([str(file.resolve())], writer.recipe.data)
         return
     recipe = with_data_folder(writer.recipe, model, data)
-    for split in recipe.data.test or ("valid",):
-        yield split, read_split(recipe.data, split)
+    for name, files in (recipe.data.test or {"valid": recipe.data.valid}).items():
+        yield name, read_documents(files, recipe.data)
 
 
 def measured(writer: TextWriter, name: str, lines: Iterable[str], stride: int | None) -> Perplexity:
@@ -190,13 +206,11 @@ def told(name: str, found: Perplexity) -> Iterator[str]:
     yield f"  context: {found.context}"
 
 
-def view_language(model: str, text: str | None, output: Path | None) -> None:
+def view_language(model: str, text: str, output: Path | None) -> None:
     """`view` of a language model: what it expected at each place of a text, in the terminal or as a page."""
     import regard
     from regard.view.writing import draw_writing, write_writing
 
-    if text is None:
-        raise UsageError(f"say what to look at: regard view {model} 'some text'")
     look = regard.load(model, task="language-model").look(text)
     if output is None:
         draw_writing(look, Console())

@@ -92,11 +92,16 @@ class Classifier:
 
     def judge(self, texts: Sequence[str]) -> tuple[list[NDArray[np.int64]], Tensor]:
         """The ids of each text, and of those that have any the logits [S, C], before the temperature calibrates them."""
-        data = self.recipe.data
-        encoded = self.tokenizer.encode_all([clean(text, data) for text in texts], "source")
-        arrays = [np.array(ids, dtype=np.int64) for ids in encoded]
-        real = [ids for ids in arrays if len(ids)]
-        return arrays, classify_ids(self.model, real, data, BATCH_TOKENS) if real else torch.empty(0, len(self.labels))
+        encoded = self.encode(texts)
+        real = [ids for ids in encoded if len(ids)]
+        if not real:
+            return encoded, torch.empty(0, len(self.labels))
+        return encoded, classify_ids(self.model, real, self.recipe.data, BATCH_TOKENS)
+
+    def encode(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """The ids of each text, cleaned as in training."""
+        encoded = self.tokenizer.encode_all([clean(text, self.recipe.data) for text in texts], "source")
+        return [np.array(ids, dtype=np.int64) for ids in encoded]
 
     def _answer(self, pieces: int, probabilities: Sequence[float]) -> Classification:
         if not pieces:
@@ -114,7 +119,7 @@ class Classifier:
         """The same, of every window."""
         if not isinstance(text, str):
             raise UsageError(f"look takes a text, not {shown(text)}")
-        (ids,), _ = self.judge([text])
+        (ids,) = self.encode([text])
         if not len(ids):
             raise UsageError("an empty text has nothing to look at")
         answer = self.classify(text)

@@ -54,7 +54,7 @@ class Manner:
     def __post_init__(self) -> None:
         if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:
             raise UsageError(f"most must be a whole number of at least 1, not {self.most!r}")
-        if not all(isinstance(stop, str) and stop for stop in self.stops):
+        if not isinstance(self.stop, str | Sequence) or not all(isinstance(stop, str) and stop for stop in self.stops):
             raise UsageError(f"stop takes texts that are not empty, not {shown(self.stop)}")
         self.search()  # which checks the others
 
@@ -86,6 +86,8 @@ class Generation:
     """Of each, by the model itself, whatever the temperature and the filters."""
     finish_reason: Literal["end", "length", "stop"]
     """`end`: the model closed the text. `length`: the limit did. `stop`: a stop string did."""
+    cut: bool = False
+    """Whether the prompt was longer than the model's context, so that only its end was read."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

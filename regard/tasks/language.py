@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from regard.tasks.hiding import hide
 from regard.training.loss import Loss, adaptive_loss, mixed_loss
 from regard.training.task import Extras, Part
 
-Window = tuple[int, int]  # where its first wanted piece is in the stream, and how many are wanted
+Windows = NDArray[np.int64]  # [W, 2]: where each one's first wanted piece is in the stream, and how many are wanted
 
 
 class LanguageTask:
@@ -39,7 +40,7 @@ class LanguageTask:
         self.recipe, self.device = recipe, device
         self.train, self.valid = Stream(prepared.train, recipe.data), Stream(prepared.valid, recipe.data)
         self.budget = max(1, recipe.training.batch_tokens // parts)
-        self._planned: tuple[int, list[list[Window]]] | None = None
+        self._planned: tuple[int, list[Windows]] | None = None
         report = prepared.report
         self.words = report.valid.words if isinstance(report, Report) else 0
 
@@ -48,20 +49,19 @@ class LanguageTask:
         parts = []
         for _ in range(count):
             planned = self._plan(epoch)
-            parts.append(Part(planned[index], sum(length for _, length in planned[index])))
+            parts.append(Part(planned[index], int(planned[index][:, 1].sum())))
             epoch, index = (epoch, index + 1) if index + 1 < len(planned) else (epoch + 1, 0)
         return parts, (epoch, index)
 
-    def _plan(self, epoch: int) -> list[list[Window]]:
+    def _plan(self, epoch: int) -> list[Windows]:
         """The batches of an epoch, a pure function of (seed, epoch)."""
         if self._planned is None or self._planned[0] != epoch:
             random = np.random.Generator(np.random.PCG64([self.recipe.training.seed, epoch]))
             windows = self.train.windows(int(random.integers(self.recipe.data.max_pieces)))
-            batches = filled([windows[each] for each in random.permutation(len(windows))], self.budget)
-            self._planned = (epoch, batches)
+            self._planned = (epoch, filled(windows[random.permutation(len(windows))], self.budget))
         return self._planned[1]
 
-    def loss(self, model: LanguageModel, batch: list[Window]) -> Loss:
+    def loss(self, model: LanguageModel, batch: Windows) -> Loss:
         read, wanted = self._tensors(self.train, batch)
         if share := self.recipe.training.word_dropout:
             read = hide(read, share)
@@ -83,9 +83,9 @@ class LanguageTask:
     def extras(self, averaged: Callable[[], LanguageModel]) -> Extras:
         return Extras()
 
-    def _tensors(self, stream: Stream, batch: list[Window]) -> tuple[Tensor, Tensor]:
+    def _tensors(self, stream: Stream, batch: Windows) -> tuple[Tensor, Tensor]:
         """Pieces as they are read, and as they should go on [S, T]."""
-        read, wanted = zip(*(stream.window(each) for each in batch), strict=True)
+        read, wanted = zip(*(stream.window(*each) for each in batch.tolist()), strict=True)
         return tuple(torch.from_numpy(pad(each)).to(self.device) for each in (read, wanted))  # type: ignore[return-value]
 
 
@@ -97,20 +97,20 @@ class Stream:
         self.lengths = ids.lengths[:, 0]
         self._begins = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)[:-1]])  # of each document
 
-    def windows(self, shift: int) -> list[Window]:
+    def windows(self, shift: int) -> Windows:
         """All windows; those of a stream begin `shift` pieces later, so that epochs cut it at other places."""
         if self.whole:
-            ends = [*range(shift or self.most, len(self.ids), self.most), len(self.ids)]
-            return [(begin, end - begin) for begin, end in zip([0, *ends], ends, strict=False) if end > begin]
-        return [
-            (begin + offset, min(self.most, length - offset))
-            for begin, length in zip(self._begins.tolist(), self.lengths.tolist(), strict=True)
-            for offset in range(0, length, self.most)
-        ]
+            cuts = np.arange(shift or self.most, len(self.ids), self.most)
+            begins, ends = np.concatenate([[0], cuts]), np.concatenate([cuts, [len(self.ids)]])
+            return np.stack([begins, ends - begins], 1)
+        lengths = self.lengths.astype(np.int64)
+        counts = -(-lengths // self.most)  # windows of each document
+        offsets = self.most * (np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts))
+        left = np.repeat(lengths, counts) - offsets
+        return np.stack([np.repeat(self._begins, counts) + offsets, np.minimum(left, self.most)], 1)
 
-    def window(self, window: Window) -> tuple[NDArray[Any], NDArray[Any]]:
+    def window(self, begin: int, length: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """What is read, one piece behind what is wanted. A stream begins as if a line had ended, a document with START."""
-        begin, length = window
         wanted = self.ids[begin : begin + length]
         read = np.empty(length, dtype=np.int64)
         read[1:] = wanted[:-1]
@@ -119,17 +119,14 @@ class Stream:
         return read, wanted
 
 
-def filled(windows: list[Window], tokens: int) -> list[list[Window]]:
+def filled(windows: Windows, tokens: int) -> list[Windows]:
     """Windows side by side in batches of about so many pieces."""
-    batches: list[list[Window]] = []
-    room = 0
-    for window in windows:
-        if not batches or window[1] > room:
-            batches.append([])
-            room = max(tokens, window[1])
-        batches[-1].append(window)
-        room -= window[1]
-    return batches
+    sums, cuts = np.cumsum(windows[:, 1]), [0]
+    while cuts[-1] < len(windows):
+        before = sums[cuts[-1] - 1] if cuts[-1] else 0
+        fit = int(np.searchsorted(sums, before + tokens, "right"))
+        cuts.append(max(fit, cuts[-1] + 1))  # one that is too long is alone
+    return [windows[begin:end] for begin, end in pairwise(cuts)]
 
 
 def language_loss(model: LanguageModel, read: Tensor, wanted: Tensor, smoothing: float) -> Loss:

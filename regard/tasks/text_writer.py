@@ -14,6 +14,7 @@ from torch import Tensor
 
 from regard import config
 from regard.attention.record import record
+from regard.data.plain import count_words
 from regard.data.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
 from regard.decoding.options import Hypothesis, Special
 from regard.decoding.search import search
@@ -23,7 +24,7 @@ from regard.models.language_model import LanguageModel, RecurrentLanguageModel
 from regard.tasks.continuing import Growing, Sliding, beginning, halt_at_stops
 from regard.tasks.generation import Generation, Manner, Options, TextScore
 from regard.tasks.looking import alternatives
-from regard.tasks.perplexity import BATCH_TOKENS, count_words, read_along, sight_of, slides
+from regard.tasks.perplexity import BATCH_TOKENS, read_along, sight_of, slides
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.view.writing import TextLook
 
@@ -106,7 +107,8 @@ class TextWriter:
         self, prompts: list[str], read: list[list[int]], manner: Manner, on_text: Tell | None = None
     ) -> list[Generation]:
         ids = torch.tensor(read, device=self.model.device)  # [S, K + 1]
-        texts = [Growing(self._piece, manner.stops, not prompt or prompt[-1].isspace(), on_text) for prompt in prompts]
+        stops = [self._as_written(stop) for stop in manner.stops]
+        texts = [Growing(self._piece, stops, not prompt or prompt[-1].isspace(), on_text) for prompt in prompts]
         found = search(
             self.model if isinstance(self.model, RecurrentLanguageModel) else Sliding(self.model, self.context),
             ids[:, :-1],
@@ -117,14 +119,15 @@ class TextWriter:
             firsts=ids[:, -1],
             halt=halt_at_stops(texts, self._special.end),
         )
-        return [self._told(*each) for each in zip(prompts, texts, found, strict=True)]
+        cut = ids.size(1) > self.context and not isinstance(self.model, RecurrentLanguageModel)
+        return [self._told(*each, cut) for each in zip(prompts, texts, found, strict=True)]
 
-    def _told(self, prompt: str, text: Growing, found: list[Hypothesis]) -> Generation:
+    def _told(self, prompt: str, text: Growing, found: list[Hypothesis], cut: bool) -> Generation:
         text.close()
         ids = [*found[0].tokens, *[END] * (found[0].finish_reason == "end")]
         return Generation(
             prompt, text.text, self.tokenizer.pieces(ids, "target"), list(found[0].token_log_probabilities),
-            "stop" if text.stopped else found[0].finish_reason,
+            "stop" if text.stopped else found[0].finish_reason, cut,
         )  # fmt: skip
 
     def _read(self, prompt: str) -> list[int]:
@@ -134,6 +137,20 @@ class TextWriter:
         for number, line in enumerate(lines if self.whole else [" ".join(lines)]):
             ids += [END] * (number > 0) + self.tokenizer.encode(line)
         return ids
+
+    def _as_written(self, stop: str) -> str:
+        """A stop string in the normal form of what the model writes; spaces at the ends of its lines stay."""
+        lines = []
+        for line in stop.split("\n"):
+            core = line.strip(" ")
+            normal = self.tokenizer.normalize(core) if core else ""
+            if core and not normal:
+                raise UsageError(
+                    f"the stop string {shown(stop)} can never be written: nothing of it is left as a piece"
+                )
+            before, _, after = line.partition(core) if core else (line, "", "")
+            lines.append(before + normal + after)
+        return "\n".join(lines)
 
     def _piece(self, token: int) -> str:
         return self.tokenizer.pieces([token], "target")[0]
@@ -157,13 +174,15 @@ class TextWriter:
         return TextScore(sum(own), pieces, own, ranks, sum(map(count_words, lines)))
 
     def _lines(self, text: str) -> list[str]:
+        """Of a stream, the lines of a text; where lines are documents, a text is one of them, however it is broken."""
         if not isinstance(text, str):
             raise UsageError(f"a text is wanted, not {shown(text)}")
-        return [line.strip() for line in text.removesuffix("\n").split("\n")]
+        lines = [line.strip() for line in text.removesuffix("\n").split("\n")]
+        return lines if self.whole else [" ".join(lines).strip()]
 
     def look(self, text: str) -> TextLook:
         """What was expected at each place of a text, and what every head looked at."""
-        lines = self._lines(text if self.whole else text.replace("\n", " "))
+        lines = self._lines(text)
         ids = [beginning(self.whole), *(each for line in lines for each in (*self.tokenizer.encode(line), END))]
         if len(ids) - 1 > self.context:
             raise UsageError(

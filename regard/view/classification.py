@@ -125,8 +125,6 @@ def draw_decision(seen: Decision, console: Console) -> None:
     if seen.runs:
         told = [f"“{run}” {signed(value)}" for run, value in seen.runs[:5]]
         console.print(Text(_harmless(f"votes: {', '.join(told)}")))
-    if seen.window == seen.windows:
-        console.print(Text(NOTE[0], "dim"))
 
 
 def _draw_bars(seen: Decision, console: Console) -> None:

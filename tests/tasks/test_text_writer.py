@@ -165,6 +165,30 @@ def test_a_stop_string_ends_the_text_wherever_pieces_end(counting: TextWriter, s
     assert (missed.text, missed.finish_reason) == (whole, "end")
 
 
+def test_a_stop_string_is_read_as_the_model_writes(tokenizer: Tokenizer) -> None:
+    writer = untaught(tokenizer, recipe_of())
+    assert writer._as_written("…") == "..."
+    assert writer._as_written("！ ") == "! "
+    assert writer._as_written("\n\n") == "\n\n"
+    assert writer._as_written(" \u1100\u1161\n  ") == " \uac00\n  "  # two letters become one
+    with pytest.raises(UsageError, match="can never be written"):
+        writer.generate("ba", stop="\u200b")
+
+
+def test_only_the_end_of_a_long_prompt_is_read(tokenizer: Tokenizer) -> None:
+    writer = untaught(tokenizer, recipe_of())
+    assert writer.generate("ba be bi " * 20, most=2).cut
+    assert not writer.generate("ba", most=2).cut
+    assert not untaught(tokenizer, recipe_of("rnn")).generate("ba be bi " * 20, most=2).cut
+
+
+def test_where_lines_are_documents_a_text_is_one_of_them(tokenizer: Tokenizer) -> None:
+    writer = untaught(tokenizer, recipe_of(documents="lines", context=40))
+    broken, whole = writer.score("ba be\nbi"), writer.score("ba be bi")
+    assert broken == whole
+    assert writer.look("ba be\nbi").perplexity == pytest.approx(whole.perplexity, rel=1e-3)
+
+
 def grow(text: Growing, pieces: list[str]) -> list[bool]:
     return [text.add(number + 10) for number in range(len(pieces))]
 
@@ -265,16 +289,20 @@ def test_a_stream_goes_on_over_line_ends(tokenizer: Tokenizer) -> None:
 def test_a_score_is_what_evaluating_finds(tokenizer: Tokenizer, architecture: str, documents: str) -> None:
     writer = untaught(tokenizer, recipe_of(architecture, documents, cutoffs=(300,)))
     lines = [*made_up_sentences(3, 5), "", KOREAN[0]]
-    found = writer.score("\n".join(lines))
+    texts = ["\n".join(lines)] if documents == "stream" else lines
+    scores = [writer.score(text) for text in texts]
     expected = measure(writer.model, tokenizer, writer.recipe.data, lines)
-    assert found.log_probability == pytest.approx(expected.log_probability, rel=1e-5)
-    assert (found.words, len(found.tokens)) == (expected.words, expected.pieces)
-    assert found.perplexity == pytest.approx(expected.per_word, rel=1e-4)
-    assert found.piece_perplexity == pytest.approx(expected.per_piece, rel=1e-4)
-    assert sum(found.token_log_probabilities) == pytest.approx(found.log_probability)
-    assert found.tokens.count("</s>") == len(lines)
-    assert writer.score("\n".join(lines) + "\n") == found
-    json.dumps(found.to_dict(), allow_nan=False)
+    assert sum(found.log_probability for found in scores) == pytest.approx(expected.log_probability, rel=1e-5)
+    assert sum(found.words for found in scores) == expected.words
+    assert sum(len(found.tokens) for found in scores) == expected.pieces
+    assert sum(found.tokens.count("</s>") for found in scores) == len(lines)
+    for found, text in zip(scores, texts, strict=True):
+        assert sum(found.token_log_probabilities) == pytest.approx(found.log_probability)
+        assert writer.score(text + "\n") == found
+        json.dumps(found.to_dict(), allow_nan=False)
+    if documents == "stream":
+        assert scores[0].perplexity == pytest.approx(expected.per_word, rel=1e-4)
+        assert scores[0].piece_perplexity == pytest.approx(expected.per_piece, rel=1e-4)
 
 
 def test_what_was_written_scores_what_was_said(counting: TextWriter) -> None:
@@ -353,6 +381,8 @@ def test_too_long_to_look_at(tokenizer: Tokenizer) -> None:
         ({"top_k": -1}, "top_k must be"),
         ({"seed": -1}, "seed must be"),
         ({"stop": ""}, "stop takes texts that are not empty"),
+        ({"stop": None}, "stop takes texts that are not empty"),
+        ({"stop": 5}, "stop takes texts that are not empty"),
         ({"stop": ["a", 3]}, "stop takes texts"),
         ({"no_repeat_ngram": -1}, "no_repeat_ngram must be"),
         ({"temprature": 1}, "Did you mean 'temperature'"),
