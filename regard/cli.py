@@ -57,7 +57,8 @@ def main() -> None:
     """The entry point: mistakes become one message and exit code 2, Ctrl-C 130, a closed pipe 1 and silence."""
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # before torch: large pages, some 5 % of a training step
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # like the input, whatever the terminal claims
+        # Like the input, whatever the terminal claims; half a surrogate pair, which an argument may hold, becomes "?".
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     try:
         try:
             app()

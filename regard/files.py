@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -44,10 +44,9 @@ def sync_folder(folder: Path) -> None:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:  # pragma: no cover
         return
-    try:
+    with suppress(OSError):  # a file system that syncs no folders
         os.fsync(handle)
-    finally:
-        os.close(handle)
+    os.close(handle)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from regard.config import (
     ARCHITECTURES,
     TASKS,
     Attending,
+    ClassifierTraining,
     Continuing,
     Convolutional,
     Data,
@@ -38,6 +39,10 @@ else:  # pragma: no cover
 
 BUNDLED = "bundled:"
 BUNDLED_FOLDER = Path(__file__).parent / "bundled"
+COLUMNS: dict[type[Data], tuple[str, ...]] = {
+    ParallelText: ("source_column", "target_column", "split_column"),
+    LabelledText: ("text", "label", "split"),
+}
 FORMS: dict[type[Data], str] = {
     ParallelText: "name one TSV, or a source and a target file",
     LabelledText: "name one TSV, CSV or JSONL file",
@@ -307,6 +312,12 @@ def _impossible(recipe: Recipe) -> list[str]:
             if getattr(recipe.training, setting)
         ]
     training, metrics = recipe.training, METRICS[recipe.task]
+    if training.probes and recipe.task != "translate":
+        mistakes.append("training.probes films how translations align; leave it 0 for other tasks")
+    if isinstance(training, ClassifierTraining) and training.patience and training.masked_epochs:
+        mistakes.append(
+            "training.patience needs training.masked_epochs = 0: while pieces are guessed, no validation gets better"
+        )
     if training.batch_tokens < training.accumulate:
         mistakes.append("training.accumulate cannot exceed training.batch_tokens")
     if training.metric not in metrics:
@@ -354,12 +365,13 @@ def _impossible_files(data: Data) -> list[str]:
         if (most and len(files) > most) or (name in tests and not files):
             form = FORMS.get(type(data), "name at least one").replace("name ", "give ")
             mistakes.append(f"{name} names {len(files)} files; {form}")
-    return [*mistakes, *(_impossible_columns(data, splits) if isinstance(data, ParallelText) else ())]
+    return [*mistakes, *_impossible_columns(data, splits)]
 
 
-def _impossible_columns(data: ParallelText, splits: Mapping[str, tuple[str, ...]]) -> list[str]:
-    names = ("source_column", "target_column", "split_column")[: 3 if data.split_column else 2]
-    if len({getattr(data, name) for name in names}) == len(names) or all(len(files) != 1 for files in splits.values()):
+def _impossible_columns(data: Data, splits: Mapping[str, tuple[str, ...]]) -> list[str]:
+    names = COLUMNS.get(type(data), ())
+    columns = [(name, value) for name in names if (value := getattr(data, name))]
+    if len({value for _, value in columns}) == len(columns) or all(len(files) != 1 for files in splits.values()):
         return []
-    stated = ", ".join(f"data.{name} = {getattr(data, name)}" for name in names)
-    return [f"{stated}: these must be different columns of a TSV"]
+    stated = ", ".join(f"data.{name} = {value!r}" for name, value in columns)
+    return [f"{stated}: these must be different columns"]

@@ -155,6 +155,8 @@ def test_evaluate_a_file(model: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("text\tlabel\n\tpositive\n", encoding="utf-8")
     assert "none of its 1 texts has any words" in fail("evaluate", model, "--file", tmp_path / "mine.tsv")
     assert "are of translation" in fail("evaluate", model, "--beam", 3)
+    assert "--stride is of language models" in fail("evaluate", model, "--stride", 3)
+    assert "--beam is of translation" in fail("view", model, "text", "--beam", 3)
 
 
 def test_scores_are_stored(model: Path, tmp_path: Path) -> None:

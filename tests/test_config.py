@@ -353,6 +353,15 @@ def test_a_file_that_is_no_recipe(read: Read, tmp_path: Path) -> None:
             'task = "language-model"\n[model]\npointer = true\n[training]\nword_dropout = 0.1',
             "model.pointer = true needs training.word_dropout = 0: it can point only at what it reads",
         ),
+        (
+            'task = "classify"\n[training]\npatience = 3\nmasked_epochs = 1',
+            "training.patience needs training.masked_epochs = 0",
+        ),
+        ('task = "classify"\n[training]\nprobes = 1', "training.probes films how translations align"),
+        (
+            'task = "classify"\n[data]\ntrain = ["a"]\ntext = "2"',
+            "data.text = '2', data.label = '2': these must be different columns",
+        ),
         ("[data]\nmax_pieces = 2000", "data.max_pieces = 2000 needs model.max_positions of at least 2001"),
         ("[data]\ntrain = ['a', 'b', 'c']", "data.train names 3 files"),
         ("[data.test]\nnews = ['a', 'b', 'c']", "data.test.news names 3 files"),

@@ -69,6 +69,8 @@ def evaluate(
     if task == "translate":
         if given is not None:
             raise UsageError("translations are scored against references: give --source FILE and --target FILE")
+        if stride is not None:
+            raise UsageError(f"--stride is of language models; {model} translates")
         if save and (int8 or shortlist or engine != "native"):
             raise UsageError("--save stores what the model itself scores; leave out --engine, --int8 and --shortlist")
         translator = load_for_many(model, engine, int8, shortlist, workers)
@@ -80,7 +82,15 @@ def evaluate(
             f"task of {model} is {task!r}. Its own text is given with --file"
         )
     if task == "classify":
+        if stride is not None:
+            raise UsageError(
+                f"--stride is of language models; {model} classifies. data.long says how it reads long texts"
+            )
         return evaluate_classifier(model, given, data, as_json, output, save)
+    if output is not None:
+        raise UsageError(
+            f"--output is for answers; {model} is a language model and gives none. regard score --json tells more"
+        )
     return evaluate_language(model, given, data, as_json, save, stride)
 
 

@@ -31,11 +31,16 @@ def view(
     import regard
     from regard.checkpoint import find_model, task_of
     from regard.data.progress import progress
+    from regard.view.document import check_name
     from regard.view.movie import load_movie
     from regard.view.page import write_page
     from regard.view.terminal import draw
 
+    if output is not None:
+        check_name(output)
     if (task := task_of(model)) != "translate":
+        if beam is not None:
+            raise UsageError(f"--beam is of translation; the task of {model} is {task!r}")
         if text is None:
             raise UsageError(
                 f"say what to look at: regard view {model} 'some text'; regard curve shows how a run learned"

@@ -41,6 +41,8 @@ def projected_loss(states: Tensor, weight: Tensor, targets: Tensor, smoothing: f
     """states [N, D], output matrix weight [V, D], targets [N] → the loss of states @ weightᵀ."""
     if states.device.type != "cpu":  # memory is short and kernels are launched one by one: leave it to autograd
         return smoothed_loss(functional.linear(states, weight), targets, smoothing)
+    if not torch.is_grad_enabled():  # within `forward` it never is: only here can be told that nobody wants gradients
+        states, weight = states.detach(), weight.detach()
     return Loss(*_ProjectedLoss.apply(states, weight, targets, smoothing))  # type: ignore[no-untyped-call]
 
 
