@@ -82,6 +82,9 @@ class ClassifierTraining(TextTraining):
     """`[training]` of a classifier."""
 
     metric: str = "accuracy"
+    batch_texts: int = 0
+    """Texts per update at most, where many short ones would fit: a crowd teaches less than its members one by one; 0: as many
+    as `batch_tokens` holds."""
     r_drop: float = 0.0
     """Weight of the distance between what two passes with other dropouts say of a text (R-Drop); 0: one pass."""
     masked_epochs: int = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +25,12 @@ class Position:
 
 
 class TokenBatches:
-    """Batches filled by a budget of target tokens, each row's end counted."""
+    """Batches filled by a budget of target tokens, each row's end counted, and of at most so many rows."""
 
-    def __init__(self, lengths: NDArray[Any], tokens: int, seed: int) -> None:
+    def __init__(self, lengths: NDArray[Any], tokens: int, seed: int, rows: int = sys.maxsize) -> None:
         if not len(lengths):
             raise DataError("there is nothing to make batches of: the corpus has no pairs")
-        self._lengths, self._tokens, self._seed = lengths, tokens, seed
+        self._lengths, self._tokens, self._seed, self._rows = lengths, tokens, seed, rows
         self._planned: tuple[int, list[Rows]] | None = None
 
     def plan(self, epoch: int) -> list[Rows]:
@@ -40,7 +41,8 @@ class TokenBatches:
         ends = np.cumsum(costs)
         batches, begin, spent = [], 0, 0
         while begin < len(order):
-            end = max(begin + 1, int(np.searchsorted(ends, spent + self._tokens, side="right")))
+            fit = int(np.searchsorted(ends, spent + self._tokens, side="right"))
+            end = max(begin + 1, min(fit, begin + self._rows))
             batches.append(order[begin:end])
             begin, spent = end, int(ends[end - 1])
         return [batches[each] for each in random.permutation(len(batches))]

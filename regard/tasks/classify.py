@@ -6,6 +6,7 @@ S texts · T positions · C labels
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -48,7 +49,8 @@ class ClassificationTask:
         self.train, self.valid = prepared.train, prepared.valid
         lengths = np.minimum(self.train.lengths[:, :1], recipe.data.max_pieces).repeat(2, axis=1)  # [N, 2]
         budget = max(1, recipe.training.batch_tokens // parts)
-        self.batches = TokenBatches(lengths, budget, recipe.training.seed)
+        most = max(1, recipe.training.batch_texts // parts) if recipe.training.batch_texts else sys.maxsize
+        self.batches = TokenBatches(lengths, budget, recipe.training.seed, most)
         self.usual = max(1, round(len(lengths) / len(self.batches.plan(0))))
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:

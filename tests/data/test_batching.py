@@ -27,15 +27,16 @@ def realistic(rows: int, seed: int = 0) -> NDArray[np.int32]:
 ANY_LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=200)
 
 
-@given(ANY_LENGTHS, st.integers(1, 150), st.integers(0, 9), st.integers(0, 9))
+@given(ANY_LENGTHS, st.integers(1, 150), st.integers(0, 9), st.integers(0, 9), st.integers(1, 12))
 @settings(deadline=None)
 def test_every_row_is_in_one_batch_and_batches_stay_in_budget(
-    pairs: list[tuple[int, int]], tokens: int, seed: int, epoch: int
+    pairs: list[tuple[int, int]], tokens: int, seed: int, epoch: int, rows: int
 ) -> None:
     lengths = np.array(pairs, dtype=np.int32)
-    plan = TokenBatches(lengths, tokens, seed).plan(epoch)
+    plan = TokenBatches(lengths, tokens, seed, rows).plan(epoch)
     assert sorted(np.concatenate(plan).tolist()) == list(range(len(pairs)))
     for batch in plan:
+        assert len(batch) <= rows
         assert len(batch) == 1 or (lengths[batch, 1] + 1).sum() <= tokens
 
 

@@ -152,6 +152,13 @@ def test_r_drop_without_dropout_is_the_plain_loss(path: Path) -> None:
     assert labelled_loss(shaken, ids, labels, 0.0, 5.0).smoothed > labelled_loss(shaken, ids, labels, 0.0, 0.0).smoothed
 
 
+def test_a_batch_holds_at_most_so_many_texts(path: Path) -> None:
+    _, _, _, task = made(path, "training.batch_texts=3")
+    parts, _ = task.take((0, 0), 50)
+    assert max(len(part.batch.rows) for part in parts) == 3
+    assert {part.tokens for part in parts} == {task.usual}
+
+
 def test_hiding_hides_real_pieces_only() -> None:
     torch.manual_seed(1)
     ids = torch.randint(UNKNOWN + 1, 500, (40, 50))
