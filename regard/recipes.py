@@ -54,12 +54,15 @@ def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | N
 
     `bundled:NAME` is a recipe that comes with regard.
     """
-    path = BUNDLED_FOLDER / name if (name := str(path).removeprefix(BUNDLED)) != str(path) else Path(path)
+    called = str(path)
+    own = "" if (name := called.removeprefix(BUNDLED)) == called else BUNDLED
+    path = BUNDLED_FOLDER / name if own else Path(path)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        near = sorted(str(other) for other in path.parent.glob("*.toml")) if path.parent.is_dir() else []
-        raise ConfigError([f"no recipe at {path}.{did_you_mean(str(path), near)}"]) from None
+        near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
+        names = (f"{own}{other.name}" if own else str(other) for other in near)
+        raise ConfigError([f"no recipe at {called}.{did_you_mean(called, names)}"]) from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError([f"cannot read the recipe {path}: {error}"]) from None
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import torch
@@ -23,7 +24,8 @@ from regard.training.diary import require_tensorboard
 from regard.training.optimizer import build_optimizer, learning_rate
 
 ALL_WORDS = 30_000  # a guess, where the text decides how many there are
-LABELS = 2  # another
+LABELS = 2  # another, where the training text is not there yet
+LOOKED_AT = 10_000  # texts whose labels are counted
 REHEARSED_TOKENS = 2_048  # at most, so that a large recipe is tried in seconds on a laptop
 GIGA = 2**30
 
@@ -38,10 +40,14 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
     training, pieces = recipe.training, recipe.tokenizer.pieces or ALL_WORDS
     recipe = replace(recipe, tokenizer=replace(recipe.tokenizer, pieces=pieces))
     torch.manual_seed(training.seed)
-    answers = {"translate": (pieces,), "classify": (LABELS,)}.get(recipe.task, ())
+    labels = labels_in(recipe)
+    answers = {"translate": (pieces,), "classify": (labels,)}.get(recipe.task, ())
     model = build(recipe.model, pieces, *answers)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    say(f"model: {recipe.model.architecture} {recipe.model.size}, {parameters:,} parameters with {pieces:,} pieces")
+    told = f" and {labels:,} labels" if labels else ""
+    say(
+        f"model: {recipe.model.architecture} {recipe.model.size}, {parameters:,} parameters with {pieces:,} pieces{told}"
+    )
     say(
         f"memory for weights, gradients and Adam: {parameters * 16 / GIGA:.2f} GB; a model file: {parameters * 4 / GIGA:.2f} GB"
     )
@@ -63,6 +69,16 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
     if mistakes := mistakes_in_files(recipe):
         raise DataError("\n".join(mistakes))
     say("the recipe is sound; nothing was written")
+
+
+def labels_in(recipe: config.Recipe) -> int:
+    """How many labels the beginning of a training text has, or a guess."""
+    if recipe.task != "classify":
+        return 0
+    try:
+        return len({each.label for each in islice(TASKS[recipe.task].read(recipe.data, "train"), LOOKED_AT)})
+    except (DataError, OSError):  # told of at the end, or yet to be downloaded
+        return LABELS
 
 
 def mistakes_in_files(recipe: config.Recipe) -> list[str]:

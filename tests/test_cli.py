@@ -237,6 +237,12 @@ def test_a_dry_run_counts_and_writes_nothing(tmp_path: Path, monkeypatch: pytest
     assert not os.listdir(tmp_path)
 
 
+def test_a_dry_run_counts_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "165,667 parameters with 600 pieces and 3 labels" in succeed("train", "bundled:moods.toml", "--dry-run").out
+    assert "Did you mean 'bundled:moods.toml'?" in fail("train", "bundled:mood.toml")
+
+
 def test_a_dry_run_reads_the_first_pair_of_each_text(tmp_path: Path) -> None:
     recipe = tmp_path / "my.toml"
     recipe.write_text(

@@ -155,6 +155,14 @@ def test_evaluate_a_file(model: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.tsv").write_text("text\tlabel\n\tpositive\n", encoding="utf-8")
     assert "none of its 1 texts has any words" in fail("evaluate", model, "--file", tmp_path / "mine.tsv")
     assert "are of translation" in fail("evaluate", model, "--beam", 3)
+    (tmp_path / "mine.tsv").write_text("\n".join(["text\tlabel", *rows, ""]), encoding="utf-8")
+    (tmp_path / "mine.tsv").rename(tmp_path / "mine")
+    before = (tmp_path / "mine").read_bytes()
+    (tmp_path / "mine.tsv").symlink_to(tmp_path / "mine")
+    said = fail("evaluate", model, "--file", tmp_path / "mine", "--output", tmp_path)
+    assert "would overwrite" in said
+    assert (tmp_path / "mine").read_bytes() == before
+    assert "is a classifier: regard classify --all" in fail("score", model, "text")
     assert "--stride is of language models" in fail("evaluate", model, "--stride", 3)
     assert "--beam is of translation" in fail("view", model, "text", "--beam", 3)
 

@@ -98,7 +98,25 @@ def test_greedy_needs_no_seed(run: Path) -> None:
     ids=str,
 )
 def test_mistakes(run: Path, arguments: tuple[str, ...], words: str) -> None:
-    assert words in fail("generate", run, "Tom", *arguments)
+    answer = call("generate", run, "Tom", *arguments)
+    assert answer.code == 2
+    assert words in answer.err
+    assert answer.out == ""
+
+
+def test_no_prompt_at_all(run: Path) -> None:
+    answer = succeed("generate", run, stdin=b"")
+    assert answer.out == ""
+    assert "no prompt on standard input; '' as prompt lets the model begin" in answer.err
+    assert succeed("generate", run, "", "--most", 5).out.strip()
+
+
+def test_where_nothing_may_come_again_the_text_ends(run: Path) -> None:
+    found = json.loads(succeed("generate", run, "On", "--no-repeat-ngram", 1, "--most", 2_000, "--json").out)
+    assert found["finish_reason"] == "length"
+    assert len(set(found["tokens"])) == len(found["tokens"]) < 2_000
+    assert len(found["tokens"]) == len(found["token_log_probabilities"])
+    assert found["text"].replace("\n", "").strip()
 
 
 def test_what_is_of_other_tasks_is_refused(run: Path, tmp_path: Path) -> None:

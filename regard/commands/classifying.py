@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.commands.app import Json, ModelName, app, errors, standard_input
-from regard.commands.evaluating import with_data_folder
+from regard.commands.evaluating import keep_apart, with_data_folder
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ def evaluate_classifier(
         else recipe_labelled_sets(with_data_folder(recipe, model, data))
     )
     results, scores = {}, {}
+    if output is not None:
+        keep_apart((output / f"{each.name}.tsv" for each in sets), (each.path for each in sets))
     for number, test_set in enumerate(sets):
         with predictions(output, test_set.name) as write:
             tested = evaluate_labels(classifier, test_set, write)

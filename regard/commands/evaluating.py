@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -75,6 +76,10 @@ def evaluate(
             raise UsageError("--save stores what the model itself scores; leave out --engine, --int8 and --shortlist")
         translator = load_for_many(model, engine, int8, shortlist, workers)
         sets = test_sets(translator, model, source, target, data)
+        if output is not None:
+            keep_apart(
+                (output / f"{each.name}.txt" for each in sets), files_of(translator, model, source, target, data)
+            )
         return evaluate_translator(translator, sets, beam, paper, as_json, output, file if save else None)
     if source or target or beam or paper or engine != "native" or int8 or shortlist or workers:
         raise UsageError(
@@ -117,6 +122,24 @@ def evaluate_translator(
         print(json.dumps(results, ensure_ascii=False, indent=1))
     if file is not None:
         store_scores(file, results)
+
+
+def files_of(
+    translator: Translator, model: str, source: Path | None, target: Path | None, data: Path | None
+) -> list[Path]:
+    """What is tested on: the files given, or the recipe's."""
+    if source is not None and target is not None:
+        return [source, target]
+    stored = with_data_folder(translator.recipe, model, data).data
+    return [Path(stored.folder) / file for files in stored.test.values() for file in files]
+
+
+def keep_apart(answers: Iterable[Path], read: Iterable[Path]) -> None:
+    """Refuse to write answers over text that is read."""
+    files = {file.resolve() for file in read}
+    for answer in answers:
+        if answer.resolve() in files:
+            raise UsageError(f"the answers would overwrite {answer}, which is tested on; give --output another folder")
 
 
 def with_test_sets(

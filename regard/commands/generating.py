@@ -50,12 +50,14 @@ def generate(
     Of standard input, each line is a prompt and becomes one line: line ends inside an answer become spaces.
     """
     import regard
+    from regard.tasks.generation import Manner
 
     writer = regard.load(model, task="language-model")
-    options: dict[str, Any] = dict(
+    options: Any = dict(
         most=most, temperature=temperature, top_k=top_k, top_p=top_p, no_repeat_ngram=no_repeat_ngram,
         stop=[each.replace("\\n", "\n") for each in stop or ()],
     )  # fmt: skip
+    Manner.of(options)  # which refuses what cannot be, before anything is written
     seeds = range(seed, seed + count)
     if prompt is None and not sys.stdin.isatty():
         write_lines(writer, standard_input(), seeds, as_json, options)
@@ -94,6 +96,8 @@ def write_lines(
                         print(" ".join(f"{found.prompt}{found.text}".split("\n")), flush=True)
                 cut += of_prompt[0].cut
                 bar.advance(task)
+    if not bar.tasks[0].completed:
+        errors.print("regard: there was no prompt on standard input; '' as prompt lets the model begin by itself")
     note_cut(writer, cut)
 
 
@@ -172,10 +176,12 @@ def texts_of(
     writer: TextWriter, model: str, file: Path | None, data: Path | None
 ) -> Iterator[tuple[str, Iterator[str]]]:
     """Names and lines of what is evaluated."""
+    from regard.data.corpus import read_lines
     from regard.data.plain import read_documents
 
     if file is not None:
-        yield file.name, read_documents([str(file.resolve())], writer.recipe.data)
+        lines = (line.strip() for line in read_lines(file))
+        yield file.name, lines if writer.whole else filter(None, lines)
         return
     recipe = with_data_folder(writer.recipe, model, data)
     for name, files in (recipe.data.test or {"valid": recipe.data.valid}).items():

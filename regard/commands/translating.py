@@ -122,6 +122,8 @@ def score(
             raise UsageError("--source and --target are of translation; give the text itself, or on standard input")
         score_text(model, text, as_json)
         return
+    if task_of(model) == "classify":
+        raise UsageError(f"{model} is a classifier: regard classify --all tells how probable each label is")
     if text:
         raise UsageError("a translation is scored with its source: `source TAB target` lines, or --source and --target")
 

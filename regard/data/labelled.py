@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,7 +131,7 @@ def _place(column: str, header: Sequence[str], path: Path) -> int:
     if column not in names:
         hint = did_you_mean(column, names)
         raise DataError(
-            f"{path} has no column {column!r}.{hint} Its first row holds: {', '.join(names)}. "
+            f"{path} has no column {column!r}.{hint} Its first row holds: {shorten(', '.join(names), 200)}. "
             "Without names in the first row, give columns by number: data.text, data.label"
         )
     return names.index(column)

@@ -48,8 +48,9 @@ def _filtered(logits: Tensor, options: Search) -> tuple[Tensor, Tensor | None]:
         if ids is None:
             logits, ids = logits.sort(-1, descending=True)
         probabilities = logits.softmax(-1)
-        # A token stays if those before it do not reach top_p yet; so the first always stays.
+        # A token stays if those before it do not reach top_p yet; the first always does, however small top_p is.
         reached = probabilities.cumsum(-1) - probabilities >= options.top_p
+        reached[..., 0] = False
         logits = logits.masked_fill(reached, NEVER)
     return logits, ids
 

@@ -91,6 +91,8 @@ def walk(
         finishes[:, width:] = False
         scores = totals / options.penalty(length)
         _collect(hypotheses, paths, found, totals, scores, finishes, end)
+        if paths.tokens.size(2):
+            _close(hypotheses, paths, (totals == NEVER).all(1), options.penalty(length - 1))
         if watch is not None:
             watch(found, totals, stops, finishes, options.penalty(length))
 
@@ -174,6 +176,16 @@ def _collect(
         else:
             hypothesis = Hypothesis(tuple(ids), score, total, tuple(logs), "length")
         hypotheses[number].append(hypothesis)
+
+
+def _close(hypotheses: list[list[Hypothesis]], paths: Paths, stuck: Tensor, penalty: float) -> None:
+    """Of sentences that can go on in no way and never finished, such as where no piece may come again: what is written."""
+    for place in stuck.nonzero().squeeze(1).tolist():
+        own = hypotheses[int(paths.sentences[place])]
+        if not own:
+            total, best = paths.totals[place].max(0)
+            ids, logs = paths.tokens[place, best].tolist(), paths.log_probabilities[place, best].tolist()
+            own.append(Hypothesis(tuple(ids), total.item() / penalty, total.item(), tuple(logs), "length"))
 
 
 def _ranked(hypotheses: list[Hypothesis], number: int) -> list[Hypothesis]:

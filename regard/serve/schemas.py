@@ -197,6 +197,7 @@ class Generated(Answered):
     tokens: list[str] = Field(description="The pieces that were written.")
     token_log_probabilities: list[float] = Field(description="Of each piece.")
     finish_reason: Literal["end", "length", "stop"]
+    cut: bool = Field(description="Whether the prompt was longer than the model's context, and only its end was read.")
 
 
 class GenerateAnswer(Answered):

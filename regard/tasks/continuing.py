@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from regard.data.tokenizer import END, START, UNKNOWN
+from regard.decoding.constraints import NEVER
 from regard.decoding.walk import Candidates, Halt, Paths
 from regard.models.language_model import LanguageModel
 
@@ -122,7 +123,11 @@ def halt_at_stops(texts: Sequence[Growing], ends: int) -> Halt:
 
     def halt(found: Candidates, paths: Paths) -> Tensor:
         tokens, numbers = found.token[:, 0].tolist(), paths.sentences.tolist()  # one path for each text
-        stopped = [token != ends and texts[number].add(token) for token, number in zip(tokens, numbers, strict=True)]
+        possible = (found.log_probability[:, 0] > NEVER).tolist()  # else nothing is left that may be written
+        stopped = [
+            can and token != ends and texts[number].add(token)
+            for can, token, number in zip(possible, tokens, numbers, strict=True)
+        ]
         return torch.tensor(stopped, device=found.token.device).unsqueeze(1)
 
     return halt

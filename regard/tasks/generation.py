@@ -9,7 +9,6 @@ from typing import Any, Literal, TypedDict
 from regard.decoding.options import Search
 from regard.errors import UsageError, did_you_mean
 from regard.tasks.perplexity import per
-from regard.tasks.texts import shown
 
 
 class Options(TypedDict, total=False):
@@ -55,7 +54,9 @@ class Manner:
         if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:
             raise UsageError(f"most must be a whole number of at least 1, not {self.most!r}")
         if not isinstance(self.stop, str | Sequence) or not all(isinstance(stop, str) and stop for stop in self.stops):
-            raise UsageError(f"stop takes texts that are not empty, not {shown(self.stop)}")
+            raise UsageError(f"stop takes texts that are not empty, not {self.stop!r}")
+        if not isinstance(self.temperature, int | float) or not 0 <= self.temperature < float("inf"):
+            raise UsageError(f"temperature must be at least 0 and finite, not {self.temperature!r}")
         self.search()  # which checks the others
 
     @property

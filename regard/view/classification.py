@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -127,12 +128,18 @@ def draw_decision(seen: Decision, console: Console) -> None:
         console.print(Text(_harmless(f"votes: {', '.join(told)}")))
 
 
+def _aligned(label: str, width: int) -> str:
+    """To the right in so many cells of a terminal, of which a Korean syllable takes two."""
+    shown = set_cell_size(label, width) if cell_len(label) > width else label
+    return " " * (width - cell_len(shown)) + shown + " "
+
+
 def _draw_bars(seen: Decision, console: Console) -> None:
     shown = list(seen.probabilities.items())[:MOST_BARS]
-    width = min(24, max(len(label) for label, _ in shown))
+    width = min(24, max(cell_len(_harmless(label)) for label, _ in shown))
     for label, probability in shown:
         bar = "█" * round(BAR * probability)
-        name = (f"{_harmless(label)[:width]:>{width}} ", "bold" if label == seen.label else "")
+        name = (_aligned(_harmless(label), width), "bold" if label == seen.label else "")
         console.print(Text.assemble(name, (f"{bar:<{BAR}}", FOR), f" {percent(probability)}"))
     if more := len(seen.probabilities) - len(shown):
         console.print(Text(f"and {more:,} less probable labels", "dim"))

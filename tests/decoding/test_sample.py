@@ -64,6 +64,7 @@ def test_filters_keep_the_most_probable_and_their_proportions(top_k: int, top_p:
     [
         Search(sample=True, top_k=1),
         Search(sample=True, top_p=1e-6),
+        Search(sample=True, top_p=1e-50),
         Search(sample=True, temperature=1e-4),
         Search(sample=True, temperature=1e-42),
         Search(sample=True, temperature=1e-300, top_p=0.9),

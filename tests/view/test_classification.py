@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from regard.errors import UsageError
@@ -147,6 +148,12 @@ def test_votes_are_shown_where_there_are_any() -> None:
     ]
     assert "votes: “not bad” +0.80, “soup” −0.40" in drawn(seen)
     assert len(shaded(render_decisions([decision()]))) == 2
+
+
+def test_bars_are_aligned_whatever_the_script() -> None:
+    told = drawn(decision(label="아주 좋다", probabilities={"아주 좋다": 0.6, "meh": 0.3, "b" * 40: 0.1})).splitlines()
+    ends = {cell_len(line[: line.index("█")]) for line in told if "█" in line}
+    assert len(ends) == 1
 
 
 def test_windows_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,8 @@ async function ask(body, signal) {
 
 async function classify(text, signal) {
   const { classifications: [found] } = await (await ask({ text }, signal)).json();
-  const ranked = Object.entries(found.probabilities), rest = ranked.length - SHOWN;
+  const ranked = Object.entries(found.probabilities).sort(([, a], [, b]) => b - a);  // numbers as keys come first in JavaScript
+  const rest = ranked.length - SHOWN;
   shown = () => [
     make("p", { class: "sentence written" }, ...orNothing(found.label)),
     make("dl", { class: "labels" }, ...ranked.slice(0, SHOWN).flatMap(([label, share]) => [
@@ -150,10 +151,10 @@ async function write(prompt, signal) {
   const number = (input) => (input.value === "" ? undefined : Number(input.value));  // left out of JSON: the server's own
   const asked = { prompt, stream: true, most: number(part.most), temperature: number(part.temperature), seed: number(part.seed) };
   const added = make("span", { class: "written" }), remark = make("p", { class: "muted" });
-  let how = SAY.ended.stopped, pieces = 0;
+  let how = SAY.ended.stopped, pieces = 0, cut = false;
   const response = await ask(asked, signal);
   shown = () => {
-    remark.textContent = running ? "" : say(how, pieces);
+    remark.textContent = running ? "" : [say(how, pieces), cut && say(SAY.cut)].filter(Boolean).join(" ");
     return [make("p", { class: "sentence text", dir: "auto" }, prompt, added), remark];
   };
   draw();
@@ -161,7 +162,7 @@ async function write(prompt, signal) {
   await eachEvent(response, {
     text: ({ text }) => added.append(text),
     error: ({ detail }) => { throw new Error(detail); },
-    done: ({ generations: [found] }) => { [how, pieces, whole] = [SAY.ended[found.finish_reason], found.tokens.length, true]; },
+    done: ({ generations: [found] }) => { [how, pieces, cut, whole] = [SAY.ended[found.finish_reason], found.tokens.length, found.cut, true]; },
   });
   if (!whole) throw new Error(say(SAY.broken));
 }
