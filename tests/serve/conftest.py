@@ -75,7 +75,7 @@ def make_classifier(tokenizer: Tokenizer) -> Classifier:
         name="moods", data=config.LabelledText(max_pieces=20, long="windows"), model=config.TextEncoder(**SHAPE)
     )
     torch.manual_seed(1)
-    labels = ["dull", "lovely", "기쁨"]
+    labels = ["dull", "7", "기쁨"]  # JavaScript puts numbers first
     model = build(recipe.model, tokenizer.size("source"), len(labels))
     return Classifier(model, tokenizer, recipe, facts={"labels": labels})
 
