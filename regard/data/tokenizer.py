@@ -191,7 +191,9 @@ def _explain(message: str, settings: config.Tokenizer, text: str) -> DataError:
     """SentencePiece's complaint in the words of the recipe."""
     asked = f"tokenizer.pieces = {settings.pieces:,}"
     if found := re.search(r"value <= (\d+)", message):
-        return DataError(f"{asked} is too many for {text}, which yields at most {int(found[1]):,} pieces")
+        rare = settings.coverage < 1 and settings.kind != "words"
+        hint = f"; tokenizer.coverage = {settings.coverage:g} leaves its rarest characters to bytes" if rare else ""
+        return DataError(f"{asked} is too many for {text}, which yields at most {int(found[1]):,} pieces{hint}")
     if found := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return DataError(
             f"{asked} is too few: {text} needs at least {int(found[1]):,} (4 special pieces, 256 bytes and its"
