@@ -175,7 +175,7 @@ def test_scores_are_stored(run: Path) -> None:
 def test_a_file_without_text(run: Path, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_bytes(b"")
     assert "holds no text" in fail("evaluate", run, "--file", tmp_path / "empty.txt")
-    assert "no file" in fail("evaluate", run, "--file", tmp_path / "missing.txt").lower()
+    assert "missing.txt: No such file" in fail("evaluate", run, "--file", tmp_path / "missing.txt")
 
 
 def test_looking(run: Path, tmp_path: Path) -> None:
