@@ -154,7 +154,7 @@ def test_evaluate_a_file(model: Path, tmp_path: Path) -> None:
     assert "Did you mean 'positive'?" in said
     (tmp_path / "mine.tsv").write_text("text\tlabel\n\tpositive\n", encoding="utf-8")
     assert "none of its 1 texts has any words" in fail("evaluate", model, "--file", tmp_path / "mine.tsv")
-    assert "are of translation" in fail("evaluate", model, "--beam", 3)
+    assert "--beam is of the task 'translate'; the task of" in fail("evaluate", model, "--beam", 3)
     (tmp_path / "mine.tsv").write_text("\n".join(["text\tlabel", *rows, ""]), encoding="utf-8")
     (tmp_path / "mine.tsv").rename(tmp_path / "mine")
     before = (tmp_path / "mine").read_bytes()
@@ -163,8 +163,8 @@ def test_evaluate_a_file(model: Path, tmp_path: Path) -> None:
     assert "would overwrite" in said
     assert (tmp_path / "mine").read_bytes() == before
     assert "is a classifier: regard classify --all" in fail("score", model, "text")
-    assert "--stride is of language models" in fail("evaluate", model, "--stride", 3)
-    assert "--beam is of translation" in fail("view", model, "text", "--beam", 3)
+    assert "--stride is of the task 'language-model'" in fail("evaluate", model, "--stride", 3)
+    assert "--beam is of the task 'translate'" in fail("view", model, "text", "--beam", 3)
 
 
 def test_scores_are_stored(model: Path, tmp_path: Path) -> None:

@@ -120,8 +120,8 @@ def test_where_nothing_may_come_again_the_text_ends(run: Path) -> None:
 
 
 def test_what_is_of_other_tasks_is_refused(run: Path, tmp_path: Path) -> None:
-    assert "--output is for answers" in fail("evaluate", run, "--output", tmp_path / "out")
-    assert "--beam is of translation" in fail("view", run, "text", "--beam", 3)
+    assert "--output is of the task 'translate' or 'classify'" in fail("evaluate", run, "--output", tmp_path / "out")
+    assert "--beam is of the task 'translate'" in fail("view", run, "text", "--beam", 3)
     assert "should end in .html" in fail("view", run, "text", "-o", tmp_path / "page.png")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+
+from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard import Translator
@@ -48,6 +50,24 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 SourceFile = Annotated[Path | None, typer.Option("--source", metavar="FILE", help="Source sentences, one per line.")]
 TargetFile = Annotated[Path | None, typer.Option("--target", metavar="FILE", help="Their references, line-aligned.")]
 errors = Console(stderr=True)
+
+OF_TASKS: dict[str, tuple[str, ...]] = {
+    "--source": ("translate",), "--target": ("translate",), "--beam": ("translate",), "--paper": ("translate",),
+    "--engine": ("translate",), "--int8": ("translate",), "--shortlist": ("translate",), "--workers": ("translate",),
+    "--output": ("translate", "classify"),
+    "--file": ("classify", "language-model"),
+    "--stride": ("language-model",),
+}  # fmt: skip
+"""Which tasks understand an option, of those that not all do."""
+
+
+def refuse_foreign(model: str, task: str, given: Mapping[str, object]) -> None:
+    """Options that were given, though only models of other tasks understand them, are said rather than ignored."""
+    for name, value in given.items():
+        if value and task not in OF_TASKS[name]:
+            raise UsageError(
+                f"{name} is of the task {' or '.join(map(repr, OF_TASKS[name]))}; the task of {model} is {task!r}"
+            )
 
 
 def standard_input() -> Iterator[str]:

@@ -22,6 +22,7 @@ from regard.commands.app import (
     Worker,
     app,
     load_for_many,
+    refuse_foreign,
 )
 from regard.config import Recipe
 from regard.errors import UsageError
@@ -67,36 +68,19 @@ def evaluate(
     file, task = find_model(model), task_of(model)
     if save and file.resolve().parent == BUNDLED_FOLDER.resolve():
         raise UsageError(f"{model} is part of regard and stays as it is; leave out --save, or copy {file}")
-    if task == "translate":
-        if given is not None:
-            raise UsageError("translations are scored against references: give --source FILE and --target FILE")
-        if stride is not None:
-            raise UsageError(f"--stride is of language models; {model} translates")
-        if save and (int8 or shortlist or engine != "native"):
-            raise UsageError("--save stores what the model itself scores; leave out --engine, --int8 and --shortlist")
-        translator = load_for_many(model, engine, int8, shortlist, workers)
-        sets = test_sets(translator, model, source, target, data)
-        if output is not None:
-            keep_apart(
-                (output / f"{each.name}.txt" for each in sets), files_of(translator, model, source, target, data)
-            )
-        return evaluate_translator(translator, sets, beam, paper, as_json, output, file if save else None)
-    if source or target or beam or paper or engine != "native" or int8 or shortlist or workers:
-        raise UsageError(
-            f"--source, --target, --beam, --paper, --engine, --int8, --shortlist and --workers are of translation; the "
-            f"task of {model} is {task!r}. Its own text is given with --file"
-        )
+    refuse_foreign(model, task, {
+        "--source": source, "--target": target, "--beam": beam, "--paper": paper, "--engine": engine != "native",
+        "--int8": int8, "--shortlist": shortlist, "--workers": workers, "--output": output, "--file": given, "--stride": stride,
+    })  # fmt: skip
     if task == "classify":
-        if stride is not None:
-            raise UsageError(
-                f"--stride is of language models; {model} classifies. data.long says how it reads long texts"
-            )
         return evaluate_classifier(model, given, data, as_json, output, save)
-    if output is not None:
-        raise UsageError(
-            f"--output is for answers; {model} is a language model and gives none. regard score --json tells more"
-        )
-    return evaluate_language(model, given, data, as_json, save, stride)
+    if task == "language-model":
+        return evaluate_language(model, given, data, as_json, save, stride)
+    if save and (int8 or shortlist or engine != "native"):
+        raise UsageError("--save stores what the model itself scores; leave out --engine, --int8 and --shortlist")
+    translator = load_for_many(model, engine, int8, shortlist, workers)
+    sets = test_sets(translator, model, source, target, data)
+    evaluate_translator(translator, sets, beam, paper, as_json, output, file if save else None)
 
 
 def evaluate_translator(
@@ -108,6 +92,7 @@ def evaluate_translator(
     from regard.tasks.testing import evaluate
 
     if output is not None:
+        keep_apart((output / f"{each.name}.txt" for each in sets), (file for each in sets for file in each.files))
         output.mkdir(parents=True, exist_ok=True)
     results = {}
     for test_set in sets:
@@ -122,16 +107,6 @@ def evaluate_translator(
         print(json.dumps(results, ensure_ascii=False, indent=1))
     if file is not None:
         store_scores(file, results)
-
-
-def files_of(
-    translator: Translator, model: str, source: Path | None, target: Path | None, data: Path | None
-) -> list[Path]:
-    """What is tested on: the files given, or the recipe's."""
-    if source is not None and target is not None:
-        return [source, target]
-    stored = with_data_folder(translator.recipe, model, data).data
-    return [Path(stored.folder) / file for files in stored.test.values() for file in files]
 
 
 def keep_apart(answers: Iterable[Path], read: Iterable[Path]) -> None:

@@ -84,8 +84,9 @@ def write_lines(
     from regard.data.progress import progress
     from regard.tasks.texts import in_blocks
 
+    prompts_read = cut = 0
     with progress(show=sys.stderr.isatty() and not sys.stdout.isatty()) as bar:
-        task, cut = bar.add_task("Generating", total=None), 0
+        task = bar.add_task("Generating", total=None)
         for block in in_blocks(prompts, LOOK_AHEAD):
             samples = [writer.generate(block, seed=seed, **options) for seed in seeds]
             for of_prompt in zip(*samples, strict=True):
@@ -94,10 +95,13 @@ def write_lines(
                         write_json(found, seed)
                     else:
                         print(" ".join(f"{found.prompt}{found.text}".split("\n")), flush=True)
-                cut += of_prompt[0].cut
+                prompts_read, cut = prompts_read + 1, cut + of_prompt[0].cut
                 bar.advance(task)
-    if not bar.tasks[0].completed:
-        errors.print("regard: there was no prompt on standard input; '' as prompt lets the model begin by itself")
+    if not prompts_read:
+        errors.print(
+            "regard: there was no prompt on standard input; '' as prompt lets the model begin by itself",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
     note_cut(writer, cut)
 
 
@@ -176,12 +180,10 @@ def texts_of(
     writer: TextWriter, model: str, file: Path | None, data: Path | None
 ) -> Iterator[tuple[str, Iterator[str]]]:
     """Names and lines of what is evaluated."""
-    from regard.data.corpus import read_lines
-    from regard.data.plain import read_documents
+    from regard.data.plain import documents_in, read_documents
 
     if file is not None:
-        lines = (line.strip() for line in read_lines(file))
-        yield file.name, lines if writer.whole else filter(None, lines)
+        yield file.name, documents_in(file, writer.recipe.data)
         return
     recipe = with_data_folder(writer.recipe, model, data)
     for name, files in (recipe.data.test or {"valid": recipe.data.valid}).items():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from regard.commands.app import Beam, ModelName, app, errors
+from regard.commands.app import Beam, ModelName, app, errors, refuse_foreign
 from regard.errors import UsageError
 
 LARGE = 20  # megabytes: worth a word
@@ -39,8 +41,7 @@ def view(
     if output is not None:
         check_name(output)
     if (task := task_of(model)) != "translate":
-        if beam is not None:
-            raise UsageError(f"--beam is of translation; the task of {model} is {task!r}")
+        refuse_foreign(model, task, {"--beam": beam})
         if text is None:
             raise UsageError(
                 f"say what to look at: regard view {model} 'some text'; regard curve shows how a run learned"
@@ -86,9 +87,6 @@ def curve(
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page.")] = None,
 ) -> None:
     """How runs learned: losses and scores over updates and time, as a table or side by side on one page."""
-    import shlex
-    import sys
-
     from regard.view.curve import draw_curves, load_curve, write_curves
 
     curves = [load_curve(run) for run in runs]

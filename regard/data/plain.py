@@ -31,8 +31,13 @@ def read_split(data: PlainText, split: str) -> Iterator[str]:
 def read_documents(files: Sequence[str], data: PlainText) -> Iterator[str]:
     """The lines of files that follow each other; where each line is a document of its own, blank ones are none."""
     for file in files:
-        lines = (line.strip() for line in read_lines(locate(file, data)))
-        yield from lines if data.documents == "stream" else filter(None, lines)
+        yield from documents_in(locate(file, data), data)
+
+
+def documents_in(path: Path, data: PlainText) -> Iterator[str]:
+    """The same of one file, wherever it is."""
+    lines = (line.strip() for line in read_lines(path))
+    return lines if data.documents == "stream" else filter(None, lines)
 
 
 def count_words(line: str) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard import config
-from regard.data.corpus import read_lines, read_pairs
+from regard.data.corpus import locate, read_lines, read_pairs
 from regard.data.progress import progress
 from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import Score, paper_score, score
@@ -22,6 +22,8 @@ class TestSet:
     name: str
     sources: list[str]
     references: list[str]
+    files: tuple[Path, ...] = ()
+    """Where they stand."""
 
 
 def recipe_test_sets(recipe: config.TranslationRecipe) -> list[TestSet]:
@@ -31,7 +33,8 @@ def recipe_test_sets(recipe: config.TranslationRecipe) -> list[TestSet]:
     sets = []
     for name, files in recipe.data.test.items():
         pairs = list(read_pairs(files, recipe.data, name))
-        sets.append(TestSet(name, [source for source, _ in pairs], [target for _, target in pairs]))
+        found = tuple(locate(file, recipe.data) for file in files)
+        sets.append(TestSet(name, [source for source, _ in pairs], [target for _, target in pairs], found))
     return sets
 
 
@@ -39,7 +42,7 @@ def file_test_set(source: Path, target: Path) -> TestSet:
     """Two line-aligned files."""
     data = config.ParallelText()
     pairs = list(read_pairs((str(source.resolve()), str(target.resolve())), data, "test"))
-    return TestSet(source.name, [left for left, _ in pairs], [right for _, right in pairs])
+    return TestSet(source.name, [left for left, _ in pairs], [right for _, right in pairs], (source, target))
 
 
 def choose(sets: list[TestSet], name: str | None) -> list[TestSet]:
