@@ -48,7 +48,7 @@ threads = 1
 PREPARE = """
 import sys
 from pathlib import Path
-from regard import recipes
+from regard.config import recipes
 from regard.data.prepare import prepare
 if __name__ == "__main__":
     prepared = prepare(recipes.load(sys.argv[1]), workers=int(sys.argv[2]), show=False)

@@ -32,7 +32,7 @@ pieces = 8_000
 BEGIN = """
 import sys, time
 from pathlib import Path
-from regard import recipes
+from regard.config import recipes
 from regard.data.encoding import encode_corpus, load_tokenizer
 if __name__ == "__main__":
     stored = next(Path().glob("prepared/*/tokenizer.json"))

@@ -30,8 +30,8 @@ import numpy as np
 
 from regard.checkpoint import find_model
 from regard.config import ParallelText
+from regard.config.recipes import load as load_recipe
 from regard.data.corpus import read_pairs
-from regard.recipes import load as load_recipe
 
 MEGA = 2**20
 READY = 120  # seconds that the server may take to load its model

@@ -35,8 +35,7 @@ from rich.console import Console
 from rich.table import Table
 from training_peers.measuring import Job
 
-from regard import recipes
-from regard.config import Recipe
+from regard.config import Recipe, recipes
 from regard.data.batching import TokenBatches
 from regard.data.prepare import prepare
 from regard.data.tokenizer import UNKNOWN

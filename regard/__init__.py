@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
-    from regard.tasks.classifier import Classification, Classifier
-    from regard.tasks.generation import Generation, TextScore
-    from regard.tasks.text_writer import TextWriter
-    from regard.tasks.translation import PairScore, Translation
-    from regard.tasks.translator import Translator
-    from regard.view.attention import Attention
-    from regard.view.classification import Decision
-    from regard.view.writing import TextLook
+    from regard.tasks.classification.classifier import Classification, Classifier
+    from regard.tasks.classification.page import Decision
+    from regard.tasks.language_model.generator import TextWriter
+    from regard.tasks.language_model.page import TextLook
+    from regard.tasks.language_model.results import Generation, TextScore
+    from regard.tasks.translation.attention import Attention
+    from regard.tasks.translation.results import PairScore, Translation
+    from regard.tasks.translation.translator import Translator
 
 __all__ = [
     "Attention",
@@ -82,9 +82,9 @@ def load(
     import torch  # late: importing regard must not cost importing torch
 
     from regard.checkpoint import load_model
-    from regard.engines import choose_engine
     from regard.errors import UsageError
-    from regard.tasks.table import TASKS
+    from regard.tasks.registry import TASKS
+    from regard.tasks.translation.engine import choose_engine
 
     try:
         torch.empty(0, device=device)
@@ -106,7 +106,9 @@ def load(
 def __getattr__(name: str) -> object:
     """`regard.Translator` and the other public classes, imported when first asked for."""
     if name in __all__:
-        from regard.tasks import classifier, text_writer, translator
+        from regard.tasks.classification import classifier
+        from regard.tasks.language_model import generator as text_writer
+        from regard.tasks.translation import translator
 
         return next(vars(module)[name] for module in (translator, classifier, text_writer) if hasattr(module, name))
     raise AttributeError(f"module 'regard' has no attribute {name!r}")

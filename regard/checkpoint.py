@@ -20,7 +20,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard import __version__, config, files, recipes
+from regard import __version__, config, files
+from regard.config import recipes
 from regard.data.tokenizer import Tokenizer
 from regard.errors import CheckpointError, ConfigError, DataError, did_you_mean
 from regard.models.build import build

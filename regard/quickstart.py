@@ -11,13 +11,13 @@ from pathlib import Path
 from rich.console import Console
 
 import regard
-from regard import recipes
 from regard.checkpoint import MODEL, store_scores
+from regard.config import recipes
 from regard.errors import TrainingError
-from regard.run import train
-from regard.tasks.testing import evaluate, recipe_test_sets
-from regard.view.movie import load_movie
-from regard.view.page import write_page
+from regard.runs import train
+from regard.tasks.translation.evaluation import evaluate, recipe_test_sets
+from regard.tasks.translation.movie_file import load_movie
+from regard.tasks.translation.page import write_page
 
 PROMISED_BLEU = (30.0, 35.0)
 SHOWN = "Ich habe gestern ein interessantes Buch gelesen."

@@ -19,7 +19,7 @@ from regard import config
 from regard.data.corpus import locate
 from regard.errors import DataError
 from regard.models.build import build
-from regard.tasks.table import TASKS
+from regard.tasks.registry import TASKS
 from regard.training.diary import require_tensorboard
 from regard.training.optimizer import build_optimizer, learning_rate
 

@@ -17,8 +17,8 @@ from regard import config
 from regard.data.batching import pad
 from regard.data.tokenizer import PAD, Tokenizer, train_tokenizer
 from regard.models.build import build
-from regard.tasks.translate import translation_loss
-from regard.tasks.translator import Translator
+from regard.tasks.translation.training import translation_loss
+from regard.tasks.translation.translator import Translator
 
 SYLLABLES = [consonant + vowel for consonant in "bdkmnt" for vowel in "aeiou"]
 

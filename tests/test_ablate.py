@@ -18,16 +18,24 @@ import pytest
 import torch
 from rich.console import Console
 
-from regard import recipes
-from regard.ablation import running, trials
-from regard.ablation.page import write_ablation
-from regard.ablation.rows import BASE, Row, paper_variations, read_rows
-from regard.ablation.running import Ablation, chosen_test_set
-from regard.ablation.table import Line, Table, cells, draw, mark_beyond_chance, seeds_p_value, student, tabulate
-from regard.ablation.trials import Measured, Trial, carry_out
-from regard.config import Recurrent, TranslationRecipe
+from regard.config import Recurrent, TranslationRecipe, recipes
 from regard.errors import CheckpointError, ConfigError, UsageError
-from regard.tasks.testing import TestSet
+from regard.experiments.ablation import running, trials
+from regard.experiments.ablation.page import write_ablation
+from regard.experiments.ablation.rows import BASE, Row, paper_variations, read_rows
+from regard.experiments.ablation.running import Ablation, chosen_test_set
+from regard.experiments.ablation.table import (
+    Line,
+    Table,
+    cells,
+    draw,
+    mark_beyond_chance,
+    seeds_p_value,
+    student,
+    tabulate,
+)
+from regard.experiments.ablation.trials import Measured, Trial, carry_out
+from regard.tasks.translation.evaluation import TestSet
 from regard.training.loop import Outcome
 from regard.training.run_folder import Progress
 from tests.training.toy import PATIENCE, ROOT, write_corpus

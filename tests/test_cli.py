@@ -21,7 +21,8 @@ from types import SimpleNamespace
 import pytest
 
 import regard
-from regard import cli, recipes
+from regard import cli
+from regard.config import recipes
 from regard.data.corpus import read_pairs
 
 ROOT = Path(__file__).parent.parent
@@ -394,7 +395,7 @@ def started(run: Path, *options: str, **environment: str) -> Iterator[subprocess
 import sys
 from regard import cli
 from regard.commands import translating
-from regard.tasks.translator import Translator
+from regard.tasks.translation.translator import Translator
 def announce(begin=translating.standard_input):
     print("ready", file=sys.stderr, flush=True)
     return begin()

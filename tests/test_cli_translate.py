@@ -9,7 +9,7 @@ import pytest
 
 import regard
 from regard.commands import translating
-from regard.tasks.translation import Options
+from regard.tasks.translation.results import Options
 from tests.test_cli import fail, succeed
 
 SENTENCE = "Ich habe heute keine Zeit."

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
-from regard import config, recipes
-from regard.config import ARCHITECTURES, TASKS, Recipe, TranslationRecipe
+from regard import config
+from regard.config import ARCHITECTURES, TASKS, Recipe, TranslationRecipe, recipes
+from regard.config.bounds import AT_LEAST, AT_MOST, BELOW_ONE, CHOICES, METRICS, SIZES
+from regard.config.recipes import load, parse, require_data, sections_of
 from regard.errors import ConfigError
-from regard.limits import AT_LEAST, AT_MOST, BELOW_ONE, CHOICES, METRICS, SIZES
-from regard.recipes import load, parse, require_data, sections_of
 
 ROOT = Path(__file__).parent.parent
 RECIPES = [*sorted((ROOT / "recipes").rglob("*.toml")), ROOT / "regard" / "bundled" / "quickstart.toml"]

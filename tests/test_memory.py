@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from regard.memory import keep_memory
+from regard.allocator import keep_memory
 
 
 def test_it_can_be_asked_for_any_number_of_times() -> None:

@@ -16,17 +16,18 @@ import pytest
 import torch
 from rich.console import Console
 
-from regard import config, recipes
+from regard import config
+from regard.config import recipes
+from regard.config.bounds import SIZES
 from regard.errors import ConfigError, DataError, RegardError, UsageError
 from regard.evaluation.scores import score
-from regard.limits import SIZES
+from regard.experiments.race import measures, track
+from regard.experiments.race.footprint import first_updates, own_peak, training_memory
+from regard.experiments.race.lanes import ENDLESS, STEP, Budget, line_up, parameters_of, widest
+from regard.experiments.race.measures import spread_over_length
+from regard.experiments.race.verdict import FEW, by_length
 from regard.models.build import build
-from regard.race import measures, track
-from regard.race.lanes import ENDLESS, STEP, Budget, line_up, parameters_of, widest
-from regard.race.measures import spread_over_length
-from regard.race.memory import first_updates, own_peak, training_memory
-from regard.race.verdict import FEW, by_length
-from regard.tasks.testing import recipe_test_sets
+from regard.tasks.translation.evaluation import recipe_test_sets
 from regard.view.arrays import unpack
 from tests.test_cli import fail, succeed
 

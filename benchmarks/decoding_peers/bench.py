@@ -21,8 +21,8 @@ from decoding_peers.converted import Converted
 from decoding_peers.worker import Batch, Job
 from peers import PeerError, environment, last_lines, packages_folder, run
 
-from regard import recipes
 from regard.checkpoint import Trained, find_model, load_model, unique_weights
+from regard.config import recipes
 from regard.data.tokenizer import END, PAD, START, UNKNOWN
 from regard.evaluation.scores import language_code
 

@@ -12,12 +12,11 @@ os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # as regard's command does, 
 import torch
 from measuring import BETAS, DROPOUT, RATE, SMOOTHING, Job, Meter, given_job
 
-from regard import recipes
-from regard.config import Recipe
+from regard.allocator import keep_memory
+from regard.config import Recipe, recipes
 from regard.data.prepare import prepare
-from regard.memory import keep_memory
-from regard.run import initial_model
-from regard.tasks.translate import TranslationTask
+from regard.runs import initial_model
+from regard.tasks.translation.training import TranslationTask
 from regard.training.optimizer import build_optimizer
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import regard
 from regard.checkpoint import load_model, save_model, store_scores
-from regard.tasks.testing import evaluate, recipe_test_sets
+from regard.tasks.translation.evaluation import evaluate, recipe_test_sets
 
 DEMO = Path(__file__).parent / "demo.safetensors"
 

@@ -36,7 +36,7 @@ def ablate(
     Without `--vary`: heads, key width, layers, width, feed-forward, dropout, label smoothing and positions. Ctrl-C saves
     and leaves; the same command goes on.
     """
-    from regard.ablation.rows import read_rows
+    from regard.experiments.ablation.rows import read_rows
 
     rows, left_out = read_rows(recipe, overrides, data, vary)
 
@@ -45,10 +45,10 @@ def ablate(
 
     for reason in left_out:
         say(f"left out: {reason}")
-    from regard.ablation.page import write_ablation
-    from regard.ablation.running import Ablation, chosen_test_set
-    from regard.ablation.table import draw, tabulate
-    from regard.tasks.crew import cores
+    from regard.experiments.ablation.page import write_ablation
+    from regard.experiments.ablation.running import Ablation, chosen_test_set
+    from regard.experiments.ablation.table import draw, tabulate
+    from regard.tasks.translation.workers import cores
 
     folder = run or Path("runs") / f"{rows[0].recipe.name}-ablate"
     test_set = chosen_test_set(rows[0].recipe, only)

@@ -42,9 +42,9 @@ def align(
 
     import regard
     from regard.data.progress import progress
-    from regard.tasks.alignment.align import stream
-    from regard.tasks.alignment.choice import choose, looks_of
     from regard.tasks.texts import LOOK_AHEAD, in_blocks
+    from regard.tasks.translation.alignment.align import stream
+    from regard.tasks.translation.alignment.choice import choose, looks_of
 
     translator, opposite = (
         regard.load(model, task="translate"),
@@ -87,7 +87,7 @@ def validation_or(
     given: list[tuple[str, str]], translator: Translator, model: str, data: Path | None
 ) -> list[tuple[str, str]]:
     """The validation pairs of a model's recipe, or the given ones where those are not at hand."""
-    from regard.tasks.alignment.choice import validation_pairs
+    from regard.tasks.translation.alignment.choice import validation_pairs
 
     try:
         return validation_pairs(with_data_folder(translator.recipe, model, data).data)
@@ -111,9 +111,9 @@ def heads(
     as_json: Json = False,
 ) -> None:
     """What is each attention head worth? The change of BLEU when it alone is switched off."""
-    from regard.tasks.heads import head_importance
-    from regard.tasks.testing import choose
-    from regard.view.heads import check_name, draw_heads, write_heads
+    from regard.tasks.translation.evaluation import choose
+    from regard.tasks.translation.heads import head_importance
+    from regard.tasks.translation.heads_page import check_name, draw_heads, write_heads
 
     if output is not None:
         check_name(output)

@@ -84,8 +84,8 @@ def load_for_many(
 ) -> Translator:
     """A model for a file of sentences: on a CPU every core gets a process of one thread."""
     import regard
-    from regard.memory import keep_memory
-    from regard.tasks.crew import cores
+    from regard.allocator import keep_memory
+    from regard.tasks.translation.workers import cores
 
     keep_memory()
     workers = 1 if device != "cpu" else workers or cores()

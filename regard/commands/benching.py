@@ -47,9 +47,9 @@ def layers(
     Time forward and with backward, memory, growth beside the theory, sequential operations, path length, and where
     self-attention is faster than the recurrent layer. Some minutes; Ctrl-C shows what was measured until then.
     """
+    from regard.experiments.bench.page import INSTEAD, write_layers
     from regard.files import replacing
     from regard.view.document import check_name
-    from regard.view.layers import INSTEAD, write_layers
 
     if output is not None:
         check_name(output, INSTEAD)
@@ -60,8 +60,8 @@ def layers(
 
     import torch
 
-    from regard.bench.growth import draw, report
-    from regard.bench.layers import Settings, measure
+    from regard.experiments.bench.growth import draw, report
+    from regard.experiments.bench.layers import Settings, measure
 
     count = torch.get_num_threads() if threads is None else threads
     found = measure(Settings(*numbers, batch, heads, kernel, window, repeats, count))

@@ -40,8 +40,8 @@ def classify(
 ) -> None:
     """Label arguments, standard input or a file: one line in, one line out, as label TAB probability."""
     import regard
+    from regard.allocator import keep_memory
     from regard.data.progress import progress
-    from regard.memory import keep_memory
 
     if text and file is not None:
         raise UsageError("give texts or --file FILE, not both")
@@ -94,7 +94,7 @@ def evaluate_classifier(
     """Accuracy, macro-F1, calibration, confusion and the worst mistakes, on the recipe's test sets or a labelled file."""
     import regard
     from regard.checkpoint import find_model, store_scores
-    from regard.tasks.label_testing import evaluate_labels, file_labelled_set, recipe_labelled_sets
+    from regard.tasks.classification.evaluation import evaluate_labels, file_labelled_set, recipe_labelled_sets
 
     classifier = regard.load(model, task="classify")
     recipe = classifier.recipe
@@ -134,7 +134,7 @@ def predictions(folder: Path | None, name: str) -> Iterator[Callable[[Example, s
 def view_classifier(model: str, text: str, output: Path | None) -> None:
     """Which words a decision looked at, in the terminal or on a page."""
     import regard
-    from regard.view.classification import MOST_WINDOWS, NOTE, draw_decision, write_decisions
+    from regard.tasks.classification.page import MOST_WINDOWS, NOTE, draw_decision, write_decisions
 
     classifier: Classifier = regard.load(model, task="classify")
     seen = list(islice(classifier.looks(text), MOST_WINDOWS))

@@ -29,7 +29,7 @@ from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard import Translator
-    from regard.tasks.testing import TestSet
+    from regard.tasks.translation.evaluation import TestSet
 
 R = TypeVar("R", bound=Recipe)
 
@@ -73,9 +73,11 @@ def evaluate(
         "--int8": int8, "--shortlist": shortlist, "--workers": workers, "--output": output, "--file": given, "--stride": stride,
     })  # fmt: skip
     if task == "classify":
-        return evaluate_classifier(model, given, data, as_json, output, save)
+        evaluate_classifier(model, given, data, as_json, output, save)
+        return
     if task == "language-model":
-        return evaluate_language(model, given, data, as_json, save, stride)
+        evaluate_language(model, given, data, as_json, save, stride)
+        return
     if save and (int8 or shortlist or engine != "native"):
         raise UsageError("--save stores what the model itself scores; leave out --engine, --int8 and --shortlist")
     translator = load_for_many(model, engine, int8, shortlist, workers)
@@ -89,7 +91,7 @@ def evaluate_translator(
 ) -> None:  # fmt: skip
     """Print the scores of test sets; translations go into the folder `output`, scores into the model file `file`."""
     from regard.checkpoint import store_scores
-    from regard.tasks.testing import evaluate
+    from regard.tasks.translation.evaluation import evaluate
 
     if output is not None:
         keep_apart((output / f"{each.name}.txt" for each in sets), (file for each in sets for file in each.files))
@@ -129,7 +131,7 @@ def with_test_sets(
 def test_sets(
     translator: Translator, model: str, source: Path | None, target: Path | None, data: Path | None
 ) -> list[TestSet]:
-    from regard.tasks.testing import file_test_set, recipe_test_sets
+    from regard.tasks.translation.evaluation import file_test_set, recipe_test_sets
 
     if (source is None) != (target is None):
         raise UsageError("--source and --target go together: one file of sentences, one of references")
@@ -145,8 +147,8 @@ def with_data_folder(recipe: R, model: str, data: Path | None) -> R:
     """
     from dataclasses import replace
 
-    from regard import recipes
     from regard.checkpoint import BUNDLED_FOLDER, find_model
+    from regard.config import recipes
     from regard.data.corpus import BUNDLED
 
     file = find_model(model)
@@ -181,7 +183,7 @@ def compare(
     """Is B better than A, on the test sets of A? Paired bootstrap, and the sentences that differ most."""
     from regard.data.corpus import read_lines
     from regard.evaluation.compare import compare
-    from regard.tasks.testing import TestSet, choose, hypotheses, require_same, translate_all
+    from regard.tasks.translation.evaluation import TestSet, choose, hypotheses, require_same, translate_all
 
     given = {name: hypotheses(name) for name in (a, b)}
     models = {name: with_test_sets(name, source, target, data) for name, lines in given.items() if lines is None}

@@ -40,7 +40,7 @@ def export(
     from regard.checkpoint import Trained, find_model
     from regard.export.agreement import compare
     from regard.export.folder import default_folder, fingerprint, need, require_ours
-    from regard.tasks.decode import Native
+    from regard.tasks.translation.native import Native
 
     if to not in NEEDED:
         raise UsageError(f"no engine {to!r} to export to.{did_you_mean(to, NEEDED)} There are {', '.join(NEEDED)}")
@@ -77,7 +77,7 @@ def write(trained: Trained, folder: Path, to: str, int8: bool, made_from: str) -
     """Export, and load what was written."""
     if to == "onnx":
         from regard.export.onnx import OnnxModel, export_onnx
-        from regard.tasks.decode import Native
+        from regard.tasks.translation.native import Native
 
         export_onnx(trained, folder, made_from=made_from)
         return Native(OnnxModel(folder)).decode
@@ -93,8 +93,8 @@ def sample_texts(
 ) -> tuple[str, list[str]]:
     """Where sentences to compare on are from, and so many of them: given ones, or the recipe's tests if at hand."""
     from regard.data.corpus import read_lines
-    from regard.tasks.sentences import split_text
-    from regard.tasks.testing import recipe_test_sets
+    from regard.tasks.translation.evaluation import recipe_test_sets
+    from regard.tasks.translation.splitting import split_text
 
     if source is not None:
         place, texts = source.name, list(read_lines(source))

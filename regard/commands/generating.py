@@ -19,8 +19,8 @@ from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard import TextWriter
-    from regard.tasks.generation import Generation, TextScore
-    from regard.tasks.perplexity import Perplexity
+    from regard.tasks.language_model.evaluation import Perplexity
+    from regard.tasks.language_model.results import Generation, TextScore
 
 LOOK_AHEAD = 256  # lines of standard input that are gone on with together
 
@@ -50,7 +50,7 @@ def generate(
     Of standard input, each line is a prompt and becomes one line: line ends inside an answer become spaces.
     """
     import regard
-    from regard.tasks.generation import Manner
+    from regard.tasks.language_model.results import Manner
 
     writer = regard.load(model, task="language-model")
     options: Any = dict(
@@ -138,7 +138,7 @@ def draw_score(found: TextScore) -> None:
     """Each piece with its probability, for one text in a terminal."""
     import math
 
-    from regard.view.writing import share
+    from regard.tasks.language_model.page import share
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in ("piece", "probability", "rank", "log-probability"):
@@ -192,7 +192,7 @@ def texts_of(
 
 def measured(writer: TextWriter, name: str, lines: Iterable[str], stride: int | None) -> Perplexity:
     from regard.data.progress import progress
-    from regard.tasks.perplexity import measure
+    from regard.tasks.language_model.evaluation import measure
 
     with progress() as bar:
         task = bar.add_task(f"Reading {name}", total=None)
@@ -217,7 +217,7 @@ def told(name: str, found: Perplexity) -> Iterator[str]:
 def view_language(model: str, text: str, output: Path | None) -> None:
     """`view` of a language model: what it expected at each place of a text, in the terminal or as a page."""
     import regard
-    from regard.view.writing import draw_writing, write_writing
+    from regard.tasks.language_model.page import draw_writing, write_writing
 
     look = regard.load(model, task="language-model").look(text)
     if output is None:

@@ -33,10 +33,10 @@ def view(
     import regard
     from regard.checkpoint import find_model, task_of
     from regard.data.progress import progress
+    from regard.tasks.translation.movie_file import load_movie
+    from regard.tasks.translation.page import write_page
+    from regard.tasks.translation.terminal import draw
     from regard.view.document import check_name
-    from regard.view.movie import load_movie
-    from regard.view.page import write_page
-    from regard.view.terminal import draw
 
     if output is not None:
         check_name(output)

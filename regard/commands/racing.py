@@ -41,8 +41,8 @@ def race(
 
     Each lane is a run folder inside that of the race; Ctrl-C saves and leaves.
     """
-    from regard.race.lanes import Budget
-    from regard.race.track import race
+    from regard.experiments.race.lanes import Budget
+    from regard.experiments.race.track import race
 
     names = [name.strip() for name in architectures.split(",") if name.strip()]
     budget = Budget(parameters, minutes)

@@ -24,6 +24,6 @@ def serve(
 ) -> None:
     """Translate, classify or write live in the browser, and answer programs by a JSON API."""
     from regard.serve.limits import read_limits
-    from regard.serve.run import serve
+    from regard.serve.start import serve
 
     serve(models, host, port, read_limits(limit), device=device, threads=threads, verbose=verbose)

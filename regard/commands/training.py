@@ -60,7 +60,7 @@ def train(
 
         rehearse(settings, Console())
         return
-    from regard.run import train
+    from regard.runs import train
 
     outcome = train(settings, folder, Console())
     if outcome.first:
@@ -68,7 +68,7 @@ def train(
 
 
 def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
-    from regard.tasks.table import TASKS
+    from regard.tasks.registry import TASKS
 
     if reason == "interrupted":
         print(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
@@ -85,7 +85,7 @@ def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
 
 
 def read_recipe(path: Path, overrides: list[str], data: Path | None) -> Recipe:
-    from regard import recipes
+    from regard.config import recipes
 
     recipe = recipes.load(path, overrides, folder=data)
     recipes.require_data(recipe)

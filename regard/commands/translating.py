@@ -27,7 +27,7 @@ from regard.commands.app import (
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
-    from regard.tasks.translation import Translation
+    from regard.tasks.translation.results import Translation
 
 
 @app.command(epilog="Examples: `regard translate demo 'Ich habe Hunger.'`, `regard translate runs/x < in.de > out.en`")
@@ -113,7 +113,7 @@ def score(
     import regard
     from regard.checkpoint import task_of
     from regard.data.corpus import decode_pairs
-    from regard.tasks.testing import file_test_set
+    from regard.tasks.translation.evaluation import file_test_set
 
     if task_of(model) == "language-model":
         from regard.commands.generating import score_text

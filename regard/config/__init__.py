@@ -1,7 +1,7 @@
 """Every setting: its name, type, default and one sentence. A recipe is a TOML file that states only what differs.
 
 Sections are frozen dataclasses; the sentence below a field is its documentation, in `docs/settings.md` as here.
-`regard/recipes.py` reads and writes them.
+`regard/config/recipes.py` reads and writes them.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from regard.decoding.options import Hypothesis, Search
 from regard.errors import CheckpointError, UsageError
 from regard.export.ctranslate2 import NAME, write_model
 from regard.export.folder import default_folder, fingerprint, need, read_description
-from regard.tasks.decode import length_limit
+from regard.tasks.translation.native import length_limit
 
 NO_PENALTY = 1e-6  # at exactly 0 CTranslate2 would search on until the first place of the beam ends
 NEAREST = 0.6  # length ** (0.6 α) falls nearest to ((5 + length) / 6) ** α for the lengths of sentences
@@ -71,7 +71,7 @@ class Finding:
 
 
 class CTranslate2Engine:
-    """Decodes as `regard.tasks.decode.decode` does, by CTranslate2, with `threads` batches at a time (0: one per core).
+    """Decodes as `regard.tasks.translation.native.decode` does, by CTranslate2, with `threads` batches at a time (0: one per core).
 
     Unless it must be `exact`, nothing is scored once more, which takes up to half the time: scores are those of the
     search, too high by what the forbidden tokens would have got, and `token_log_probabilities` stays empty.

@@ -13,8 +13,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
-from regard import __version__, config, files, recipes
+from regard import __version__, config, files
 from regard.checkpoint import BUNDLED_FOLDER, MODEL, Trained, without_paths
+from regard.config import recipes
 from regard.errors import CheckpointError, UsageError
 from regard.models.transformer import Transformer
 

@@ -9,7 +9,7 @@ from typing import Any
 from regard import Classifier, TextWriter, Translator
 from regard.serve.desk import AtWork, path_of
 from regard.serve.limits import Limits
-from regard.view.page import scenes_of
+from regard.tasks.translation.page import scenes_of
 
 EXAMPLES = {
     "de": ["Ich habe gestern ein interessantes Buch gelesen.", "Wo ist der nächste Bahnhof?", "Ich weiß nicht, was ich sagen soll."],

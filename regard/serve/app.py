@@ -17,15 +17,15 @@ from starlette.responses import HTMLResponse, Response
 
 from regard import Classifier, TextWriter, Translator, __version__
 from regard.serve import answers, schemas
+from regard.serve.counters import CONTENT_TYPE
 from regard.serve.desk import AtWork, Desk
 from regard.serve.gate import Gate
 from regard.serve.limits import DEFAULTS, Limits, Refusal
-from regard.serve.metrics import CONTENT_TYPE
 from regard.serve.mistakes import HANDLERS
 from regard.serve.stream import Stream
 from regard.serve.worker import Job
+from regard.tasks.translation.page import render
 from regard.view.document import document
-from regard.view.page import render
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     404: {"model": schemas.Problem, "description": "No such model"},

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias, TypeVar
 from fastapi import Request
 
 from regard import Classifier, TextWriter, Translator
+from regard.serve.counters import Metrics
 from regard.serve.gate import CLIENT_LEFT
 from regard.serve.limits import Limits, Refusal
-from regard.serve.metrics import Metrics
 from regard.serve.worker import Job, Worker
-from regard.tasks.table import TASKS
+from regard.tasks.registry import TASKS
 
 AtWork: TypeAlias = Translator | Classifier | TextWriter
 T = TypeVar("T")

@@ -13,8 +13,8 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from regard.serve.counters import Metrics
 from regard.serve.limits import Limits, Refusal
-from regard.serve.metrics import Metrics
 
 log = logging.getLogger(__name__)
 

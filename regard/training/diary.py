@@ -18,7 +18,7 @@ from rich.progress import Progress as Bar
 from regard.checkpoint import replacing
 from regard.config import Training
 from regard.errors import TrainingError, UsageError
-from regard.metrics import METRICS
+from regard.run_log import METRICS
 from regard.training.run_folder import Progress
 
 LOG_EVERY = 50  # updates between two lines of metrics.jsonl

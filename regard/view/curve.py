@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.errors import UsageError
-from regard.metrics import METRICS, read_metrics
+from regard.run_log import METRICS, read_metrics
 from regard.view.document import DRAWN, check_name, document, write_document
 
 SCRIPTS = ("data", "dom", "chart", "curve")

@@ -19,9 +19,9 @@ from regard.decoding.options import Hypothesis, Search
 from regard.decoding.search import search
 from regard.decoding.walk import walk
 from regard.models.build import Model
-from regard.tasks.decode import SPECIAL, decode
-from regard.tasks.translate import translation_loss
-from regard.tasks.translator import Translator
+from regard.tasks.translation.native import SPECIAL, decode
+from regard.tasks.translation.training import translation_loss
+from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 from tests.models.small import ragged, small_model
 

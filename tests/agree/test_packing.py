@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.tasks.translate import translation_loss
+from regard.tasks.translation.training import translation_loss
 from regard.training.loss import smoothed_loss
 from tests.models.small import ragged, small_model
 

@@ -16,8 +16,8 @@ from regard.attention.record import record
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
 from regard.errors import DataError, UsageError
 from regard.models.build import build
-from regard.tasks.translation import Translation
-from regard.tasks.translator import Translator
+from regard.tasks.translation.results import Translation
+from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 
 LINES = [*made_up_sentences(1, 6), "", *made_up_sentences(3, 6), "  ", "\u200b", "완전히 새로운 것", "x"]

@@ -19,9 +19,12 @@ from typer.testing import CliRunner
 
 from regard.attention.multi_head import SelfAttention
 from regard.attention.windowed import near
-from regard.bench import layers as bench
-from regard.bench.growth import crossing, crossings, draw, exponent, growths, report, until, upper
-from regard.bench.layers import (
+from regard.commands import benching  # noqa: F401  (gives the app its verb)
+from regard.commands.app import app
+from regard.errors import UsageError
+from regard.experiments.bench import layers as bench
+from regard.experiments.bench.growth import crossing, crossings, draw, exponent, growths, report, until, upper
+from regard.experiments.bench.layers import (
     KINDS,
     Cell,
     Convolution,
@@ -31,11 +34,8 @@ from regard.bench.layers import (
     Settings,
     Subject,
 )
-from regard.bench.routes import WIDTH, layers_to_reach_all, longest_chain
-from regard.commands import benching  # noqa: F401  (gives the app its verb)
-from regard.commands.app import app
-from regard.errors import UsageError
-from regard.view.layers import render_layers, write_layers
+from regard.experiments.bench.page import render_layers, write_layers
+from regard.experiments.bench.routes import WIDTH, layers_to_reach_all, longest_chain
 
 SMALL = Settings(lengths=(4, 8, 12, 20), widths=(8, 16, 32), heads=2, window=4, repeats=2, threads=1)
 

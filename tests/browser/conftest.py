@@ -14,8 +14,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import regard
-from regard.view.attention import Attention
-from regard.view.page import write_page
+from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.page import write_page
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"

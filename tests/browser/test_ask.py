@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from regard.data.tokenizer import Tokenizer
 from regard.serve.limits import Limits
-from regard.tasks.classifier import Classifier
-from regard.tasks.text_writer import TextWriter
+from regard.tasks.classification.classifier import Classifier
+from regard.tasks.language_model.generator import TextWriter
 from tests.browser.conftest import Open
 from tests.browser.reading import NARROW, fits, texts
 from tests.conftest import made_up_sentences

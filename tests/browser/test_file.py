@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from regard.tasks.translation.attention import Alternatives, Attention, SearchPath, SearchStep, side_of
+from regard.tasks.translation.page import render, write_page
 from regard.view.arrays import pack_shares
-from regard.view.attention import Alternatives, Attention, SearchPath, SearchStep, side_of
-from regard.view.page import render, write_page
 from tests.browser.conftest import SENTENCE, Open
 from tests.browser.reading import NARROW, fits, go_to, ink, tabs_of, texts, until
 from tests.view.pages import at_random

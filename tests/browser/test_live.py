@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 
 import regard
 from regard.serve.limits import Limits
+from regard.tasks.translation.attention import Attention
 from regard.view.arrays import pack_shares
-from regard.view.attention import Attention
 from tests.browser.conftest import SENTENCE, Open
 from tests.browser.reading import NARROW, fits, go_to, number, tabs_of, texts, until
 from tests.serve.conftest import running

@@ -15,10 +15,10 @@ from playwright.sync_api import Page, expect
 from regard.config import TranslationRecipe
 from regard.data.tokenizer import Tokenizer
 from regard.models.build import build
-from regard.tasks.translator import Translator
+from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.page import write_page
+from regard.tasks.translation.translator import Translator
 from regard.view.arrays import pack, pack_shares, unpack
-from regard.view.attention import Attention
-from regard.view.page import write_page
 from regard.view.words import merge, words_of
 from tests.browser.conftest import Open
 from tests.browser.reading import attributes, go_to, number, numbers, texts

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from regard.view.race import write_race
+from regard.experiments.race.page import write_race
 from tests.browser.conftest import Open
 from tests.browser.reading import NARROW, attributes, fits, texts, until
 from tests.view.races import BUCKETS, LANES, verdict

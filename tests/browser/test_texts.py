@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from regard.view.classification import write_decisions
+from regard.tasks.classification.page import write_decisions
 from regard.view.curve import load_curve, write_curves
 from tests.browser.conftest import Open
 from tests.browser.reading import NARROW, fits, ink, numbers, texts

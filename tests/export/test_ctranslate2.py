@@ -18,8 +18,8 @@ from regard.export import ctranslate2_engine as export
 from regard.export.ctranslate2 import export_ctranslate2
 from regard.export.ctranslate2_engine import CTranslate2Engine, open_engine
 from regard.export.folder import fingerprint
-from regard.tasks.decode import decode
-from regard.tasks.translator import Translator
+from regard.tasks.translation.native import decode
+from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 from tests.export.variants import each_variant, require_same, source_ids, trained
 

@@ -12,7 +12,7 @@ from regard.commands.exporting import export
 from regard.decoding.options import Hypothesis, Search
 from regard.errors import UsageError
 from regard.export.agreement import compare
-from regard.tasks.translator import Translator
+from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 
 for package in ("ctranslate2", "onnx", "onnxruntime"):

@@ -13,7 +13,7 @@ from regard import config
 from regard.decoding.options import Search
 from regard.errors import CheckpointError, UsageError
 from regard.export.onnx import OnnxModel, export_onnx
-from regard.tasks.decode import Native, decode
+from regard.tasks.translation.native import Native, decode
 from tests.export.variants import each_variant, require_same, source_ids, trained
 
 pytest.importorskip("onnx")

@@ -16,8 +16,8 @@ from regard.data.batching import pad
 from regard.data.tokenizer import PAD
 from regard.decoding.options import Search
 from regard.models.build import Model, build
-from regard.tasks.decode import decode
-from regard.tasks.translate import translation_loss
+from regard.tasks.translation.native import decode
+from regard.tasks.translation.training import translation_loss
 from regard.training.diary import Diary
 from regard.training.distributed import Workers
 from regard.training.loop import Loop

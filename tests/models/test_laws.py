@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from regard.attention.record import record
-from regard.tasks.translate import translation_loss
+from regard.tasks.translation.training import translation_loss
 from tests.models.small import RIVALS, VOCABULARY, assert_same, ragged, small_model
 
 TRANSFORMERS: list[dict[str, Any]] = [

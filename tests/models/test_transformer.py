@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard import config
 from regard.attention.masks import causal_mask
 from regard.attention.multi_head import SelfAttention
-from regard.limits import SIZES
+from regard.config.bounds import SIZES
 from regard.models.build import Model, build
 from regard.models.layers import DecoderLayer, EncoderLayer
 from tests.models.small import assert_same, ragged, small_model

@@ -23,9 +23,9 @@ from regard.serve.app import create_app
 from regard.serve.connection import patient_for
 from regard.serve.desk import AtWork
 from regard.serve.limits import DEFAULTS, Limits
-from regard.tasks.classifier import Classifier
-from regard.tasks.text_writer import TextWriter
-from regard.tasks.translator import Translator
+from regard.tasks.classification.classifier import Classifier
+from regard.tasks.language_model.generator import TextWriter
+from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 
 SENTENCES = made_up_sentences(1, 16)

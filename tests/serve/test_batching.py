@@ -13,7 +13,7 @@ import pytest
 from regard.errors import UsageError
 from regard.serve.limits import DEFAULTS, Limits, Refusal
 from regard.serve.worker import Job, Worker
-from regard.tasks.translator import Translator
+from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, SENTENCES, Running, Watched, running, until
 
 

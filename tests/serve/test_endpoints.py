@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from regard import __version__
 from regard.serve import schemas
-from regard.tasks.translator import Translator
+from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import SENTENCES, running, until
 
 TEXT = SENTENCES[0]
@@ -242,7 +242,7 @@ def test_metrics_count(client: httpx.Client) -> None:
 
 def test_a_long_text_cannot_ask_for_endless_numbers(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """What can be walked through is bounded for all parts of a text together."""
-    monkeypatch.setattr("regard.view.page.MOST_WALKED", 20_000)
+    monkeypatch.setattr("regard.tasks.translation.page.MOST_WALKED", 20_000)
     found = ask(client, "/attention", text=" ".join(SENTENCES), walk=True)["scenes"]
     assert len(found) > 3
     assert found[-1]["walk"] is None

@@ -14,8 +14,8 @@ import pytest
 from starlette.responses import Response
 
 from regard.serve.limits import DEFAULTS, Limits
-from regard.serve.run import LOOPBACK_NAMES
-from regard.tasks.translator import Translator
+from regard.serve.start import LOOPBACK_NAMES
+from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, SENTENCES, Running, running, until
 
 SMALL = Limits(

@@ -19,14 +19,14 @@ import pytest
 
 from regard.errors import CheckpointError, UsageError
 from regard.serve.limits import DEFAULTS, read_limits
-from regard.serve.run import name_models, serve
+from regard.serve.start import name_models, serve
 from tests.serve.conftest import PATIENCE, SENTENCES, until
 
 # Says when a translation begins, and waits for a line before it goes on.
 PROGRAM = """
 import sys
-from regard.serve.run import serve
-from regard.tasks.translator import Translator
+from regard.serve.start import serve
+from regard.tasks.translation.translator import Translator
 
 plain = Translator.translate
 
@@ -125,7 +125,7 @@ def test_a_model_that_is_not_there() -> None:
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    for name in [name for name in sys.modules if name.startswith("regard.serve.") and name != "regard.serve.run"]:
+    for name in [name for name in sys.modules if name.startswith("regard.serve.") and name != "regard.serve.start"]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(UsageError, match=r"serving needs fastapi: pip install 'regard\[serve\]'"):
         serve(["demo"], port=0)

@@ -16,9 +16,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from regard.serve import schemas
 from regard.serve.limits import Limits
-from regard.tasks.classifier import Classifier
-from regard.tasks.text_writer import Generation, TextWriter
-from regard.tasks.translator import Translator
+from regard.tasks.classification.classifier import Classifier
+from regard.tasks.language_model.generator import Generation, TextWriter
+from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, SENTENCES, Running, running, until
 from tests.serve.test_endpoints import ask
 from tests.serve.test_refusals import refused

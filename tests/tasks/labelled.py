@@ -14,7 +14,7 @@ from regard.data.corpus import BUNDLED
 from regard.data.labelled import read_split
 from regard.data.tokenizer import Tokenizer, train_text_tokenizer
 from regard.models.build import build
-from regard.tasks.classifier import Classifier
+from regard.tasks.classification.classifier import Classifier
 
 LABELS = ["negative", "neutral", "positive"]
 FILE = (f"{BUNDLED}moods.tsv",)

@@ -11,13 +11,13 @@ import torch
 from regard import config
 from regard.attention.record import record
 from regard.errors import DataError, UsageError
-from regard.tasks.alignment import align as aligning
-from regard.tasks.alignment import choice as choosing
-from regard.tasks.alignment.align import Alignment, Link, align, stream
-from regard.tasks.alignment.choice import Choice, choose, hidden_links, looks_of, validation_pairs
-from regard.tasks.alignment.links import agreement, backward_links, forward_links, grow
-from regard.tasks.alignment.words import Look, Pair, encode, log_probabilities, word_weights
-from regard.tasks.translator import Translator
+from regard.tasks.translation.alignment import align as aligning
+from regard.tasks.translation.alignment import choice as choosing
+from regard.tasks.translation.alignment.align import Alignment, Link, align, stream
+from regard.tasks.translation.alignment.choice import Choice, choose, hidden_links, looks_of, validation_pairs
+from regard.tasks.translation.alignment.links import agreement, backward_links, forward_links, grow
+from regard.tasks.translation.alignment.words import Look, Pair, encode, log_probabilities, word_weights
+from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 from tests.tasks.toy import sentences, toy
 

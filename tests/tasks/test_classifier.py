@@ -12,8 +12,8 @@ import torch
 from regard.data.batching import pad
 from regard.errors import UsageError
 from regard.models.classifier import TextClassifier
-from regard.tasks.classify import in_reach
-from regard.tasks.deciding import carried, grounds, log_odds
+from regard.tasks.classification.attribution import carried, grounds, log_odds
+from regard.tasks.classification.training import in_reach
 from tests.tasks.labelled import LABELS, texts, untrained
 
 LONG = " ".join(texts()[:12])

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 import torch
 
-from regard import recipes
 from regard.checkpoint import load_model
-from regard.config import ClassificationRecipe
+from regard.config import ClassificationRecipe, recipes
 from regard.data.prepare import Prepared, prepare
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.errors import DataError
 from regard.models.classifier import TextClassifier
-from regard.run import initial_model
-from regard.tasks.classify import Batch, ClassificationTask, classify_ids, labelled_loss, masked_loss
-from regard.tasks.hiding import hide
+from regard.runs import initial_model
+from regard.tasks.classification.training import Batch, ClassificationTask, classify_ids, labelled_loss, masked_loss
+from regard.tasks.word_dropout import hide
 from regard.training.loss import smoothed_loss
 from tests.training.toy import contents, train
 

@@ -19,14 +19,14 @@ from regard import config
 from regard.checkpoint import Trained, load_model, save_model, store_scores
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search
-from regard.engines import choose_engine
 from regard.errors import UsageError
 from regard.models.build import Model
 from regard.models.int8 import in_int8
 from regard.models.shortlist import Lexicon, Shortlists
-from regard.tasks.crew import Crew
-from regard.tasks.decode import Native
-from regard.tasks.translator import Translator
+from regard.tasks.translation.engine import choose_engine
+from regard.tasks.translation.native import Native
+from regard.tasks.translation.translator import Translator
+from regard.tasks.translation.workers import Crew
 from tests.conftest import made_up_sentences
 
 PATIENCE = 60  # seconds

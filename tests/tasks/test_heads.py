@@ -16,10 +16,10 @@ from rich.console import Console
 from regard.errors import UsageError
 from regard.evaluation.scores import bleu
 from regard.models.build import build
-from regard.tasks.heads import head_importance
-from regard.tasks.testing import TestSet
-from regard.tasks.translator import Translator
-from regard.view.heads import HeadImportance, draw_heads, plot_heads, render_heads, shown, write_heads
+from regard.tasks.translation.evaluation import TestSet
+from regard.tasks.translation.heads import head_importance
+from regard.tasks.translation.heads_page import HeadImportance, draw_heads, plot_heads, render_heads, shown, write_heads
+from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 from tests.tasks.toy import sentences, toy
 

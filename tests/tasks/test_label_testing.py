@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from regard.data.labelled import Example
 from regard.errors import DataError, UsageError
 from regard.evaluation.labels import score_labels
-from regard.tasks.label_testing import (
+from regard.tasks.classification.evaluation import (
     MOST_COLUMNS,
     LabelTest,
     evaluate_labels,

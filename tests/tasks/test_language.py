@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-from regard import config, recipes
+from regard import config
 from regard.checkpoint import read
+from regard.config import recipes
 from regard.data.prepare import prepare
 from regard.data.tokenizer import END, PAD, START
 from regard.models.language_model import LanguageModel
-from regard.run import initial_model
-from regard.tasks.language import LanguageTask, Stream, filled, language_loss
+from regard.runs import initial_model
+from regard.tasks.language_model.training import LanguageTask, Stream, filled, language_loss
 from tests.conftest import made_up_sentences
 from tests.tasks.writers import ARCHITECTURES
 from tests.training.toy import train

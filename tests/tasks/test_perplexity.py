@@ -11,8 +11,8 @@ import torch
 
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.errors import UsageError
-from regard.tasks.perplexity import Perplexity, Sight, measure, read_along, sight_of, slide, slides
-from regard.tasks.text_writer import TextWriter
+from regard.tasks.language_model.evaluation import Perplexity, Sight, measure, read_along, sight_of, slide, slides
+from regard.tasks.language_model.generator import TextWriter
 from tests.conftest import made_up_sentences
 from tests.tasks.writers import ARCHITECTURES, KOREAN, mixed_tokenizer, recipe_of, untaught
 

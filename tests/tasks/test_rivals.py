@@ -14,10 +14,10 @@ from regard.checkpoint import load_model, save_model
 from regard.data.tokenizer import Tokenizer
 from regard.errors import UsageError
 from regard.models.shortlist import Lexicon
-from regard.tasks.alignment.align import align
-from regard.tasks.heads import head_importance
-from regard.tasks.testing import TestSet
-from regard.tasks.translator import Translator
+from regard.tasks.translation.alignment.align import align
+from regard.tasks.translation.evaluation import TestSet
+from regard.tasks.translation.heads import head_importance
+from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences, taught
 
 SHAPE = dict(width=32, encoder_layers=2, decoder_layers=2, dropout=0.0, max_positions=64)
@@ -126,7 +126,7 @@ def test_other_engines_take_transformers_only(stored: Path, tmp_path: Path) -> N
 def test_gradients_of_dropout_are_the_same_for_the_same_seed(rival: Translator) -> None:
     """Resume rests on it: all that is random follows from torch's seed."""
     from regard.models.build import build
-    from regard.tasks.decode import known_pairs
+    from regard.tasks.translation.native import known_pairs
 
     model = build(replace(rival.recipe.model, dropout=0.3), 400, 400).train()
     ids = rival.tokenizer.encode_all(TEXTS, "source")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.tasks.sentences import split_text
+from regard.tasks.translation.splitting import split_text
 
 GERMAN = "Der Hund läuft. Er sagt: „Komm mit!“ Warum? Das weiß niemand; aber er kommt, weil er will – und weil er muss."
 KOREAN = "오늘은날씨가매우좋습니다。그래서산책을나갔습니다！강아지도같이갔습니다？네、정말로즐거운하루였습니다。"

@@ -13,9 +13,9 @@ import torch
 from regard import config
 from regard.data.tokenizer import END, START, UNKNOWN, Tokenizer, train_text_tokenizer
 from regard.errors import UsageError
-from regard.tasks.continuing import Growing
-from regard.tasks.perplexity import measure
-from regard.tasks.text_writer import TextWriter
+from regard.tasks.language_model.evaluation import measure
+from regard.tasks.language_model.generator import TextWriter
+from regard.tasks.language_model.streaming import Growing
 from tests.conftest import made_up_sentences
 from tests.tasks.writers import ARCHITECTURES, KOREAN, mixed_tokenizer, recipe_of, taught, untaught
 

@@ -13,10 +13,10 @@ from regard import config
 from regard.data.prepare import Prepared, prepare
 from regard.evaluation.scores import score
 from regard.models.build import Model, build
-from regard.tasks.decode import length_limit
-from regard.tasks.testing import file_test_set, hypotheses, recipe_test_sets
-from regard.tasks.translate import TranslationTask
-from regard.tasks.translator import Translator
+from regard.tasks.translation.evaluation import file_test_set, hypotheses, recipe_test_sets
+from regard.tasks.translation.native import length_limit
+from regard.tasks.translation.training import TranslationTask
+from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 
 PAIRS = list(zip(made_up_sentences(1, 60), made_up_sentences(2, 60), strict=True))

@@ -12,8 +12,8 @@ from regard import config
 from regard.data.batching import pad
 from regard.data.tokenizer import PAD, train_tokenizer
 from regard.models.build import build
-from regard.tasks.translate import translation_loss
-from regard.tasks.translator import Translator
+from regard.tasks.translation.training import translation_loss
+from regard.tasks.translation.translator import Translator
 
 WORDS = ["ba", "duko", "ne", "mita", "ko", "tuda", "mi", "bokenu", "ta", "demo", "nu", "kitabe"]
 

@@ -11,8 +11,8 @@ from regard import config
 from regard.data.batching import pad
 from regard.data.tokenizer import END, START, Tokenizer, train_text_tokenizer
 from regard.models.build import build
-from regard.tasks.language import language_loss
-from regard.tasks.text_writer import TextWriter
+from regard.tasks.language_model.generator import TextWriter
+from regard.tasks.language_model.training import language_loss
 from tests.conftest import made_up_sentences
 
 KOREAN = ["고래는 바다에 살아요.", "곰은 산에서 울어요."]

@@ -103,7 +103,7 @@ def _text(path: Path) -> str:
 DYING = """
 import os, sys
 from regard.cli import main
-from regard.tasks.translate import TranslationTask
+from regard.tasks.translation.training import TranslationTask
 
 original, count = TranslationTask.loss, 0
 

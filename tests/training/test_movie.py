@@ -11,8 +11,8 @@ import pytest
 
 import regard
 from regard.errors import CheckpointError
+from regard.tasks.translation.movie_file import MOST_FRAMES, load_movie
 from regard.view.arrays import pack_shares, unpack
-from regard.view.movie import MOST_FRAMES, load_movie
 from tests.training.toy import contents, train
 
 FILMED = ("training.probes=3", "training.probe_every=3", "training.average=1")

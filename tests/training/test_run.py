@@ -13,13 +13,13 @@ import pytest
 import torch
 
 import regard.checkpoint
-from regard import recipes
 from regard.checkpoint import load_model, read, store_scores
+from regard.config import recipes
 from regard.data.prepare import prepare
 from regard.errors import CheckpointError, ConfigError, RegardError, TrainingError, UsageError
 from regard.files import alone_in
-from regard.run import initial_model
-from regard.tasks.translate import TranslationTask
+from regard.runs import initial_model
+from regard.tasks.translation.training import TranslationTask
 from tests.training.toy import arguments, contents, finish, progress, start, train, write_corpus
 
 

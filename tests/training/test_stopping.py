@@ -95,7 +95,7 @@ def test_sigterm_saves_and_leaves(recipe: Path, tmp_path: Path) -> None:
 
 def never_finish(marker: Path) -> None:
     """The third part is computed for ever."""
-    from regard.tasks.translate import TranslationTask
+    from regard.tasks.translation.training import TranslationTask
 
     original, count = TranslationTask.loss, 0
 

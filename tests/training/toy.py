@@ -80,8 +80,8 @@ def write_corpus(folder: Path) -> Path:
 
 def train(recipe: Path, run: Path, *overrides: str) -> tuple[Any, str]:
     """Train here → the outcome, and what was said."""
-    from regard import recipes
-    from regard.run import train
+    from regard.config import recipes
+    from regard.runs import train
 
     said = io.StringIO()
     outcome = train(recipes.load(recipe, overrides), run, Console(file=said))
@@ -93,7 +93,7 @@ def arguments(recipe: Path, run: Path, *overrides: str) -> list[str]:
 
 
 _server = multiprocessing.get_context("forkserver")
-_server.set_forkserver_preload(["regard.cli", "regard.run", "tests.training.toy"])
+_server.set_forkserver_preload(["regard.cli", "regard.runs", "tests.training.toy"])
 
 
 def start(

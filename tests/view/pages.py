@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.view.attention import Attention
+from regard.tasks.translation.attention import Attention
 
 SOURCE = ["▁A", "▁dog", "▁run", "s", ".", "</s>"]
 TARGET = ["▁Ein", "▁Hund", "▁renn", "t", "</s>"]

@@ -16,10 +16,10 @@ from regard import config
 from regard.data.tokenizer import Tokenizer
 from regard.errors import UsageError
 from regard.models.build import build
-from regard.tasks.translator import Translator
-from regard.view import page as module
+from regard.tasks.translation import page as module
+from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.translator import Translator
 from regard.view.arrays import unpack
-from regard.view.attention import Attention
 from tests.conftest import made_up_sentences
 from tests.view.pages import SOURCE, TARGET, at_random, seen
 

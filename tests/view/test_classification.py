@@ -15,9 +15,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from regard.errors import UsageError
-from regard.view import classification
+from regard.tasks.classification import page as classification
+from regard.tasks.classification.page import Decision, draw_decision, percent, render_decisions, signed, write_decisions
 from regard.view.arrays import unpack
-from regard.view.classification import Decision, draw_decision, percent, render_decisions, signed, write_decisions
 from tests.view.pages import at_random
 
 PIECES = ["▁The", "▁so", "up", "▁was", "▁no", "t", "▁bad", "!"]

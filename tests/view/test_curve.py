@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from regard.errors import UsageError
-from regard.metrics import METRICS, read_metrics
+from regard.run_log import METRICS, read_metrics
 from regard.view.curve import Curve, draw_curves, load_curve, render_curves, thinned, write_curves
 from tests.view.test_page import Elements
 

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from regard.errors import UsageError
-from regard.view.race import draw_race, headline, render_race, write_race
+from regard.experiments.race.page import draw_race, headline, render_race, write_race
 from tests.view.races import verdict
 from tests.view.test_page import Elements
 

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from rich.cells import cell_len
 from rich.console import Console
 
-from regard.view.attention import Attention
-from regard.view.terminal import LEAST_SHARE, draw
+from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.terminal import LEAST_SHARE, draw
 from tests.view.pages import at_random, seen
 
 

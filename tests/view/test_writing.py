@@ -13,9 +13,9 @@ import pytest
 from rich.console import Console
 
 from regard.errors import UsageError
+from regard.tasks.language_model.page import TextLook, draw_writing, render_writing, share
+from regard.tasks.translation.attention import Alternatives
 from regard.view.arrays import unpack
-from regard.view.attention import Alternatives
-from regard.view.writing import TextLook, draw_writing, render_writing, share
 from tests.view.pages import at_random
 
 TOKENS = ["▁A", "▁wh", "ale", "</s>"]

@@ -1,0 +1,109 @@
+"""The table of an ablation as one HTML file that needs nothing else, with a dot for every seed."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import fmean
+
+from regard.experiments.ablation.table import Line, Table, cells
+from regard.view.document import write_document
+from regard.view.report import both, render_report
+
+PAGE = "ablation.html"
+WIDTH, HEIGHT, MARGIN = 170, 22, 8
+COLUMNS = (
+    ("parameters", "매개변수"), ("validation loss", "검증 손실"), ("perplexity", "혼란도"), ("BLEU", "BLEU"),
+    ("to base", "기준 대비"), ("p", "p"), ("seconds", "초"),
+)  # fmt: skip
+NOTE = (
+    "Each row changes one thing of the base and is trained anew with every seed. BLEU is the mean, ± the standard "
+    "deviation of seeds; a dot is a seed, the dashed line the base. Bold: beyond chance, of seeds (t-test with the spread "
+    "of seeds pooled over rows) and of test sentences (paired bootstrap); p is the larger of the two, and at most about "
+    "one mark in twenty is wrong.",
+    "각 행은 기준에서 한 가지만 바꾸어 시드마다 새로 학습한 결과입니다. BLEU는 평균 ± 시드 간 표준편차이고, 점 하나가 시드 "
+    "하나, 점선이 기준입니다. 굵은 글씨는 시드의 우연(행 전체의 시드 분산을 합친 t 검정)으로도, 시험 문장의 우연(대응 "
+    "부트스트랩)으로도 보기 어려운 차이입니다. p는 둘 가운데 큰 값이며, 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다.",
+)
+ONE_SEED = (
+    "Each row changes one thing of the base and is trained anew. The dashed line is the base. Bold: beyond chance, as far as "
+    "the choice of test sentences goes (paired bootstrap; at most about one mark in twenty is wrong). One seed cannot tell "
+    "what another would say.",
+    "각 행은 기준에서 한 가지만 바꾸어 새로 학습한 결과이고, 점선이 기준입니다. 굵은 글씨는 시험 문장의 우연으로 보기 어려운 "
+    "차이입니다(대응 부트스트랩, 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다). 시드 하나로는 다른 시드가 무엇을 보일지 알 "
+    "수 없습니다.",
+)
+
+
+def write_ablation(folder: Path, table: Table, command: str = "") -> Path:
+    """Write the page beside the runs."""
+    write_document(folder / PAGE, render_ablation(table, command))
+    return folder / PAGE
+
+
+def render_ablation(table: Table, command: str = "") -> str:
+    """The page as text."""
+    seeds = max(len(line.seeds) for line in table.lines)
+    facts = (
+        (("test set", "시험 문장"), f"{table.test_set} ({table.sentences:,})"),
+        (("updates of each trial", "시도마다 갱신 횟수"), f"{table.updates:,}"),
+        (("seeds", "시드"), str(seeds)),
+        (("signature", "시그니처"), table.signature),
+    )
+    heads = "".join(f"<th scope='col'>{both(names)}</th>" for names in COLUMNS)
+    rows = "".join(_rows(table))
+    table_markup = (
+        f"<div class='scroller' tabindex='0'><table class='ablation'><thead><tr><td></td><td>{_scale(table)}</td>{heads}"
+        f"</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+    heading, note = ("What each choice is worth", "선택 하나하나의 값어치"), both(NOTE if seeds > 1 else ONE_SEED)
+    return render_report(table.recipe, heading, facts, table_markup, note, command, ["heads", "ablation"])
+
+
+def _rows(table: Table) -> Iterator[str]:
+    for line in table.lines:
+        found = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(line))
+        marked = " class='marked'" if line.beyond_chance else ""
+        yield f"<tr{marked}><th scope='row'>{html.escape(line.change)}</th><td>{_dots(table, line)}</td>{found}</tr>"
+        for failure in line.failures:
+            yield f"<tr class='failure'><td colspan='{len(COLUMNS) + 2}'>{html.escape(failure)}</td></tr>"
+
+
+def _range(table: Table) -> tuple[float, float]:
+    values = [value for line in table.lines for value in line.bleus] or [0.0]
+    return min(values), max(max(values), min(values) + 0.01)
+
+
+def _place(table: Table, value: float) -> float:
+    low, high = _range(table)
+    return MARGIN + (WIDTH - 2 * MARGIN) * (value - low) / (high - low)
+
+
+def _picture(content: str, label: str) -> str:
+    return f"<svg width='{WIDTH}' height='{HEIGHT}' role='img' aria-label='{html.escape(label)}'>{content}</svg>"
+
+
+def _scale(table: Table) -> str:
+    low, high = _range(table)
+    ends = (
+        f"<text x='{MARGIN - 4}' y='16'>{low:.1f}</text>"
+        f"<text x='{WIDTH - MARGIN + 4}' y='16' text-anchor='end'>{high:.1f}</text>"
+    )
+    return _picture(ends, f"BLEU {low:.1f} – {high:.1f}")
+
+
+def _dots(table: Table, line: Line) -> str:
+    """One dot per seed, a stroke at their mean, and the base's mean as a dashed line through all rows."""
+    if not line.bleus:
+        return ""
+    content = ""
+    if base := table.lines[0].bleus:
+        place = _place(table, fmean(base))
+        content += f"<line class='base' x1='{place:.1f}' x2='{place:.1f}' y1='0' y2='{HEIGHT}'/>"
+    mean = _place(table, fmean(line.bleus))
+    content += f"<line class='mean' x1='{mean:.1f}' x2='{mean:.1f}' y1='4' y2='{HEIGHT - 4}'/>"
+    for seed, value in zip(line.seeds, line.bleus, strict=True):
+        told = f"seed {seed}: {value:.2f}"
+        content += f"<circle cx='{_place(table, value):.1f}' cy='{HEIGHT / 2}' r='4'><title>{told}</title></circle>"
+    return _picture(content, f"{line.change}: " + ", ".join(f"{value:.2f}" for value in line.bleus))

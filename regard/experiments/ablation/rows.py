@@ -1,0 +1,141 @@
+"""What an ablation varies: rows that each change one thing of a recipe. Unless stated they are those of the paper's
+Table 3, scaled to the recipe's model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from regard.config import Transformer, TranslationRecipe, recipes
+from regard.errors import ConfigError
+
+BASE = "base"
+LAYERS = ("model.encoder_layers", "model.decoder_layers")
+VARIED = ("model", "tokenizer", "training", "decoding")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A recipe that differs from the base in one thing."""
+
+    name: str
+    """Names its run folders."""
+    change: str
+    """For people: `heads 4 → 1`."""
+    recipe: TranslationRecipe
+
+
+def read_rows(
+    path: Path, overrides: Sequence[str], data: Path | None, vary: Sequence[str] = ()
+) -> tuple[list[Row], list[str]]:
+    """The base and its variations, and what was left out of the paper's own since this recipe cannot have it.
+
+    A variation that is asked for and cannot be, or changes nothing, is an error: all of them at once.
+    """
+    base = recipes.load_translation(path, overrides, folder=data)
+    recipes.require_data(base)
+    rows = {BASE: Row(BASE, BASE, base)}
+    mistakes: list[str] = []
+    for variation in vary or paper_variations(base):
+        try:
+            found = list(_read(variation, base, path, overrides, data))
+        except ConfigError as error:
+            mistakes += error.mistakes
+            continue
+        for row in found:
+            if _resolved(row.recipe) == _resolved(base):
+                mistakes.append(f"--vary {variation}: {row.change} changes nothing, the base is like that")
+            elif row.name in rows:
+                mistakes.append(f"--vary {variation}: {row.change} is there already")
+            else:
+                rows[row.name] = row
+    if vary and mistakes:
+        raise ConfigError(mistakes)
+    if len(rows) == 1:
+        raise ConfigError(["nothing is left to vary; say what with --vary, such as --vary model.heads=1,2"])
+    return list(rows.values()), mistakes
+
+
+def paper_variations(recipe: TranslationRecipe) -> list[str]:
+    """The rows (A) to (E), as `--vary` would ask for them, of the settings that this model has."""
+    model = recipe.model
+    asked: dict[str, list[Any]] = {}
+    if isinstance(model, Transformer):
+        asked["model.heads"] = [1, 2 * model.heads]
+        asked["model.key_width"] = [max(1, _key_width(model) // 2)]
+    together = model.encoder_layers == model.decoder_layers
+    for names in (",".join(LAYERS),) if together else LAYERS:
+        layers = _value(recipe, names.split(",")[0])
+        asked[names] = [max(1, layers // 2), layers + max(1, layers // 3)]
+    asked["model.width"] = [model.width // 2]
+    if isinstance(model, Transformer):
+        asked["model.feed_forward"] = [max(1, model.feed_forward // 2), 2 * model.feed_forward]
+    asked["model.dropout"] = [0.0, min(0.5, 2 * model.dropout) or 0.1]
+    asked["training.label_smoothing"] = [0.0, 0.2]
+    if isinstance(model, Transformer):
+        asked["model.positions"] = ["sinusoidal", "learned"]
+    return [
+        f"{names}={value}"
+        for names, values in asked.items()
+        for value in values
+        if value != _value(recipe, names.split(",")[0])
+    ]
+
+
+def _read(
+    variation: str, base: TranslationRecipe, path: Path, overrides: Sequence[str], data: Path | None
+) -> list[Row]:
+    """`model.heads=1,2` is two rows; `model.encoder_layers,model.decoder_layers=1` is one that changes both."""
+    left, equals, right = variation.partition("=")
+    names, values = tuple(name.strip() for name in left.split(",")), [value.strip() for value in right.split(",")]
+    if not equals or not all(names) or not all(values):
+        raise ConfigError([f"cannot read --vary {variation!r}: write section.key=value,value, such as model.heads=1,2"])
+    for name in names:
+        if name.partition(".")[0] not in VARIED:
+            raise ConfigError([f"--vary {variation}: rows are compared on the same text; {', '.join(VARIED)} may vary"])
+        if name == "training.seed":
+            raise ConfigError([f"--vary {variation}: for more seeds of every row there is --seeds"])
+    rows, mistakes = [], []
+    for value in values:
+        changes = [f"{name}={value}" for name in names]
+        try:
+            recipe = recipes.load_translation(path, [*overrides, *changes], folder=data)
+        except ConfigError as error:
+            mistakes += [f"--vary {variation}: {mistake.replace('--set', '--vary')}" for mistake in error.mistakes]
+            continue
+        label, before, now = _label(names), _shown(_value(base, names[0])), _shown(_value(recipe, names[0]))
+        rows.append(Row(re.sub(r"[^\w.+-]", "_", f"{label}-{now}"), f"{label} {before} → {now}", recipe))
+    if mistakes:
+        raise ConfigError(mistakes)
+    return rows
+
+
+def _label(names: tuple[str, ...]) -> str:
+    """The settings without their section where that is clear."""
+    return "layers" if names == LAYERS else "+".join(re.sub(r"^(model|training)\.", "", name) for name in names)
+
+
+def _value(recipe: TranslationRecipe, name: str) -> Any:
+    """What a setting stands for; of one that only the row's architecture has, nothing."""
+    section, _, key = name.partition(".")
+    return getattr(getattr(_resolved(recipe), section), key, "none")
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _resolved(recipe: TranslationRecipe) -> TranslationRecipe:
+    """With the width of keys that 0 stands for."""
+    model = recipe.model
+    return (
+        replace(recipe, model=replace(model, key_width=_key_width(model))) if isinstance(model, Transformer) else recipe
+    )
+
+
+def _key_width(model: Transformer) -> int:
+    return model.key_width or model.width // model.heads

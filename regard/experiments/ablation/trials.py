@@ -1,0 +1,145 @@
+"""One trial of an ablation: a row trained with one seed, in an ordinary run folder and a process of its own.
+
+What is worth knowing of it is written once, when it is over; a trial without that file goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from multiprocessing import connection, parent_process
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+import regard
+from regard.checkpoint import load_model
+from regard.config import TranslationRecipe, recipes
+from regard.data.prepare import prepare
+from regard.errors import CheckpointError, RegardError
+from regard.experiments.ablation.rows import Row
+from regard.files import replacing
+from regard.models.build import count_parameters
+from regard.runs import CONFIG, MAY_CHANGE, check_same_run, train
+from regard.tasks.registry import TASKS
+from regard.tasks.translation.evaluation import TestSet
+
+RESULT, LOG = "trial.json", "log.txt"
+LENGTH = (
+    "updates",
+    "minutes",
+    "patience",
+)  # a run may go on with others, but rows trained for unequal times tell nothing
+
+
+@dataclass(frozen=True, eq=False)  # a recipe holds dictionaries, so a trial is known by itself
+class Trial:
+    """A row and a seed."""
+
+    row: Row
+    seed: int
+    folder: Path
+
+    @property
+    def recipe(self) -> TranslationRecipe:
+        return replace(self.row.recipe, training=replace(self.row.recipe.training, seed=self.seed, threads=1))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came out of a trial."""
+
+    parameters: int
+    loss: float
+    """Per piece of the validation text, without label smoothing, of the model that the run left."""
+    seconds: float
+    """Spent on updates."""
+    texts: list[str]
+    """Translations of the test set."""
+
+
+def basis(trial: Trial, test_set: TestSet, checksums: Mapping[str, str]) -> dict[str, Any]:
+    """All that a trial's result rests on: with anything else it would have to be made again."""
+    settings = recipes.to_dict(trial.recipe)
+    for key in MAY_CHANGE["data"]:
+        del settings["data"][key]
+    test = hashlib.sha256(json.dumps([test_set.sources, test_set.references]).encode()).hexdigest()
+    return {"settings": settings, "test": test, "text": dict(checksums)}
+
+
+def check(trial: Trial) -> None:
+    """Refuse a folder that was begun with other settings, before hours are spent on the others."""
+    check_same_run(trial.folder, trial.recipe)
+    if (trial.folder / "checkpoints" / "last.safetensors").is_file():
+        before, now = recipes.load(trial.folder / CONFIG).training, trial.recipe.training
+        for key in LENGTH:
+            if getattr(before, key) != getattr(now, key):
+                raise CheckpointError(
+                    f"{trial.folder} was begun with training.{key} = {getattr(before, key)}, not {getattr(now, key)}, and "
+                    "rows must be trained alike. Choose another folder with --run, delete this one, or set it back."
+                )
+
+
+def result_of(trial: Trial, basis: Mapping[str, Any]) -> Measured | str | None:
+    """What a trial came to, or why it failed; None if neither is known."""
+    try:
+        content = json.loads((trial.folder / RESULT).read_text(encoding="utf-8"))
+        if content["basis"] != basis:
+            return None
+        return str(content["error"]) if "error" in content else Measured(**content["measured"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def work(trial: Trial, test_set: TestSet, basis: Mapping[str, Any]) -> None:
+    """The whole life of a trial's process. SIGTERM stops it politely, as it stops `regard train`."""
+    if hasattr(os, "setpgrp"):
+        os.setpgrp()  # Ctrl-C is for the parent, which passes it on once
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    carry_out(trial, test_set, basis)
+
+
+def carry_out(trial: Trial, test_set: TestSet, basis: Mapping[str, Any]) -> None:
+    """Train, or go on, and write down what it came to; one that is interrupted leaves only its run folder."""
+    trial.folder.mkdir(parents=True, exist_ok=True)
+    (trial.folder / RESULT).unlink(missing_ok=True)
+    content: dict[str, Any] = {"basis": basis}
+    with (trial.folder / LOG).open("a", encoding="utf-8", buffering=1) as log:
+        try:
+            outcome = train(trial.recipe, trial.folder, Console(file=log, width=120))
+            if outcome.reason == "interrupted":
+                return
+            content["measured"] = asdict(measure(trial, test_set, outcome.progress.seconds))
+        except Exception as error:  # whatever it was, the other trials go on
+            traceback.print_exc(file=log)
+            content["error"] = str(error) if isinstance(error, RegardError) else repr(error)
+    with replacing(trial.folder / RESULT) as temporary:
+        temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+
+
+def measure(trial: Trial, test_set: TestSet, seconds: float) -> Measured:
+    """Look at the model that a finished run left."""
+    recipe = trial.recipe
+    trained = load_model(trial.folder)
+    task = TASKS[recipe.task].training(recipe, prepare(recipe, show=False), 1, torch.device("cpu"))
+    with torch.inference_mode():
+        loss = task.validate(trained.model)["loss"]
+    texts = [translation.text for translation in regard.load(trial.folder, task="translate").stream(test_set.sources)]
+    sizes = trained.tokenizer.size("source"), trained.tokenizer.size("target")
+    return Measured(count_parameters(recipe.model, *sizes), loss, seconds, texts)
+
+
+def _leave_with_parent() -> None:
+    """A trial whose ablation was killed would go on, and meet the one that the next ablation starts in its folder."""
+    parent = parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)

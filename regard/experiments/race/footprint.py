@@ -1,0 +1,58 @@
+"""The memory that training takes: that of a process of its own, which takes a recipe's first updates."""
+
+from __future__ import annotations
+
+import multiprocessing
+import re
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from regard import config
+
+UPDATES = 10
+
+
+def training_memory(recipe: config.TranslationRecipe) -> int:
+    """The most bytes that a fresh process held while it took the first updates, Python and torch included; 0: unknown."""
+    fresh = multiprocessing.get_context("spawn")  # a fork would begin with all that this process holds
+    with ProcessPoolExecutor(1, fresh, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        return pool.submit(first_updates, recipe).result()
+
+
+def first_updates(recipe: config.TranslationRecipe) -> int:
+    """Train a little, on the recipe's own text but without a run folder → the peak of memory so far."""
+    import torch
+
+    from regard.allocator import keep_memory
+    from regard.data.prepare import prepare
+    from regard.runs import initial_model
+    from regard.tasks.registry import TASKS
+    from regard.training.optimizer import build_optimizer
+
+    keep_memory()
+    settings = recipe.training
+    prepared = prepare(recipe, show=False)
+    model = initial_model(recipe, prepared).train()
+    task = TASKS[recipe.task].training(recipe, prepared, settings.accumulate, torch.device("cpu"))
+    optimizer = build_optimizer(model, settings)
+    position = (0, 0)
+    for _ in range(UPDATES):
+        parts, position = task.take(position, settings.accumulate)
+        for part in parts:
+            (task.loss(model, part.batch).smoothed / part.tokens).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    return own_peak()
+
+
+def own_peak() -> int:
+    """The most bytes that this process held. On Linux not what getrusage tells: that begins with the parent's memory."""
+    from regard.rehearsal import peak_memory
+
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError:  # not Linux
+        return peak_memory()
+    found = re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    return 1024 * int(found[1]) if found else peak_memory()

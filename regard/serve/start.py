@@ -1,0 +1,119 @@
+"""`regard serve`: load the models, open the port, answer until told to stop."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import regard
+from regard.checkpoint import MODEL, find_model
+from regard.errors import UsageError
+from regard.serve.limits import DEFAULTS, Limits
+from regard.tasks.translation.movie_file import load_movie
+
+if TYPE_CHECKING:
+    from regard.serve.desk import AtWork  # which needs what an extra installs
+
+log = logging.getLogger(__name__)
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+
+def serve(
+    models: Sequence[str],
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    limits: Limits = DEFAULTS,
+    device: str = "cpu",
+    threads: int | None = None,
+    verbose: bool = False,
+) -> None:
+    """Serve these models until SIGTERM or Ctrl-C, then finish what was begun.
+
+    `threads` are torch's; left out, as many as there are cores (or OMP_NUM_THREADS says), less one. The log on stderr
+    has a line for each request that was refused or failed, and with `verbose` for every other too.
+    """
+    try:
+        from regard.serve.app import create_app
+        from regard.serve.server import Server
+    except ModuleNotFoundError as error:
+        raise UsageError(f"serving needs {error.name}: pip install 'regard[serve]'") from None
+    if not models:
+        raise UsageError("name at least one model to serve")
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
+    logging.getLogger("regard.serve").setLevel(logging.DEBUG if verbose else logging.INFO)
+    with _ending_well(), _listen(host, port) as listening:
+        address = listening.getsockname()
+        loopback = ipaddress.ip_address(address[0]).is_loopback
+        if not loopback:
+            log.warning(
+                "listening on %s: there is no authentication, so everyone who reaches this address may use the models",
+                address[0],
+            )
+        name = f"[{address[0]}]" if ":" in address[0] else address[0]
+        log.info("starting: loading %s", ", ".join(models))
+        files = name_models(models)
+        loaded: dict[str, AtWork] = {each: regard.load(file, device) for each, file in files.items()}
+        movies = (load_movie(file.parent) for file in files.values())
+        movie = next((each for each in movies if each is not None), None)
+        app = create_app(loaded, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, movie)
+        names = ", ".join(loaded)
+        print(f"serving {names} at http://{name}:{address[1]}/ (its API: /docs). Ctrl-C ends.", flush=True)
+        Server(app, limits).run(sockets=[listening])
+
+
+def name_models(models: Sequence[str]) -> dict[str, Path]:
+    """Their files by short names: as given by NAME=MODEL, else a run folder's or a file's name."""
+    files: dict[str, Path] = {}
+    for model in models:
+        given, _, path = model.partition("=") if "=" in model and not Path(model).exists() else ("", "", model)
+        file = find_model(path)
+        name = stem = given or (file.resolve().parent.name if file.name == MODEL else file.stem)
+        number = 1
+        while name in files:
+            if given:
+                raise UsageError(f"two models would be called {given!r}; give {path} another name")
+            number += 1
+            name = f"{stem}-{number}"
+        files[name] = file
+    return files
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """The open port; before the models are loaded, so that nobody waits for them only to hear that it is taken."""
+    try:
+        if not 0 <= port <= 65_535:  # the resolver would take it modulo 65,536
+            raise OverflowError("ports are 0 to 65535")
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family, backlog=1024)
+    except (OSError, OverflowError) as error:
+        reason, _, _ = (getattr(error, "strerror", None) or str(error)).partition(" (while")  # binding to what we name
+        raise UsageError(
+            f"cannot listen on {host}, port {port}: {reason}. Choose another with --host or --port"
+        ) from None
+
+
+@contextmanager
+def _ending_well() -> Iterator[None]:
+    """Being told to stop is no failure: exit code 0, also after uvicorn, which raises the signal again when it is done."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, frame: object) -> None:
+        sys.exit(0)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

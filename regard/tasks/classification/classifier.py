@@ -1,0 +1,166 @@
+"""A trained classifier at work: raw text in, a label and its probability out, one answer for every text.
+
+`regard.load("runs/imdb")` returns a Classifier.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard import config
+from regard.data.batching import pad
+from regard.data.labelled import clean
+from regard.data.tokenizer import Tokenizer
+from regard.errors import UsageError
+from regard.models.build import count_parameters
+from regard.models.classifier import TextClassifier
+from regard.tasks.classification.attribution import grounds
+from regard.tasks.classification.page import Decision
+from regard.tasks.classification.training import classify_ids, in_reach
+from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
+from regard.view.words import text_of
+
+BATCH_TOKENS = 8_192
+
+
+@dataclass(frozen=True)
+class Classification:
+    """What became of one text. An empty text has no label, and nothing is probable."""
+
+    label: str
+    probabilities: Mapping[str, float]
+    """Of every label, the most probable first; calibrated on the validation text."""
+    pieces: int
+    windows: int = 1
+    """How many windows voted, of a text longer than the model reads at once."""
+    cut: bool = False
+    """Whether the text was longer than the model reads, and only a part of it was read."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**vars(self), "probabilities": dict(self.probabilities)}
+
+
+class Classifier:
+    """A model, its tokenizer, its labels and its recipe, ready to classify."""
+
+    def __init__(
+        self,
+        model: TextClassifier,
+        tokenizer: Tokenizer,
+        recipe: config.ClassificationRecipe,
+        provenance: Mapping[str, Any] | None = None,
+        facts: Mapping[str, Any] = {},
+    ) -> None:
+        self.model, self.tokenizer, self.recipe = model.eval(), tokenizer, recipe
+        self.provenance = provenance or {}
+        self.labels: Sequence[str] = facts["labels"]
+        self.temperature = float(facts.get("temperature", 1.0))
+
+    @overload
+    def classify(self, text: str) -> Classification: ...
+    @overload
+    def classify(self, text: Texts) -> list[Classification]: ...
+
+    def classify(self, text: str | Texts) -> Classification | list[Classification]:
+        """Classify one text or many; a list in, a list out, in the same order."""
+        if isinstance(text, str):
+            return next(self.stream([text]))
+        if not isinstance(text, list | tuple):
+            raise UsageError(f"classify takes a text or a list of texts, not {shown(text)}")
+        return list(self.stream(text))
+
+    def stream(self, texts: Iterable[str], *, look_ahead: int = LOOK_AHEAD) -> Iterator[Classification]:
+        """Classify any number of texts in bounded memory: one answer for each, in order."""
+        before = 0
+        for block in in_blocks(texts, look_ahead):
+            for number, text in enumerate(block, start=before):
+                if not isinstance(text, str):
+                    raise UsageError(f"text {number} (counting from 0) is {shown(text)}, not a string")
+            encoded, logits = self.judge(block)
+            found = iter((logits / self.temperature).softmax(-1).tolist())
+            yield from (self._answer(len(ids), next(found) if len(ids) else ()) for ids in encoded)
+            before += len(block)
+
+    def judge(self, texts: Sequence[str]) -> tuple[list[NDArray[np.int64]], Tensor]:
+        """The ids of each text, and of those that have any the logits [S, C], before the temperature calibrates them."""
+        encoded = self.encode(texts)
+        real = [ids for ids in encoded if len(ids)]
+        if not real:
+            return encoded, torch.empty(0, len(self.labels))
+        return encoded, classify_ids(self.model, real, self.recipe.data, BATCH_TOKENS)
+
+    def encode(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """The ids of each text, cleaned as in training."""
+        encoded = self.tokenizer.encode_all([clean(text, self.recipe.data) for text in texts], "source")
+        return [np.array(ids, dtype=np.int64) for ids in encoded]
+
+    def _answer(self, pieces: int, probabilities: Sequence[float]) -> Classification:
+        if not pieces:
+            return Classification("", {}, 0, windows=0)
+        ranked = sorted(zip(self.labels, probabilities, strict=True), key=lambda each: -each[1])
+        windows = len(in_reach(np.empty(pieces, dtype=np.bool_), self.recipe.data))
+        cut = pieces > self.recipe.data.max_pieces and windows == 1
+        return Classification(ranked[0][0], dict(ranked), pieces, windows, cut)
+
+    def look(self, text: str) -> Decision:
+        """Which words the decision looked at; of a text that is read in windows, in the first of them."""
+        return next(self.looks(text))
+
+    def looks(self, text: str) -> Iterator[Decision]:
+        """The same, of every window."""
+        if not isinstance(text, str):
+            raise UsageError(f"look takes a text, not {shown(text)}")
+        (ids,) = self.encode([text])
+        if not len(ids):
+            raise UsageError("an empty text has nothing to look at")
+        answer = self.classify(text)
+        for number, part in enumerate(in_reach(ids, self.recipe.data), start=1):
+            yield self._decision(text, answer, part, number)
+
+    def _decision(self, text: str, answer: Classification, part: NDArray[np.int64], window: int) -> Decision:
+        ids = torch.from_numpy(pad([part], start=self.model.pooling == "first"))  # [1, T]
+        found = grounds(self.model, ids.to(self.model.device), self.labels.index(answer.label), self.temperature)
+        pieces = self.tokenizer.pieces(ids[0].tolist(), "source")
+        runs: dict[str, float] = defaultdict(float)
+        for run in found.runs:
+            runs[text_of(pieces[run.first : run.first + run.length]) or "␣"] += run.contribution
+        left_out = {"first": len(part), "ends": len(part) - len(part) // 2}[self.recipe.data.long] if answer.cut else 0
+        return Decision(
+            title=self.recipe.name,
+            text=text,
+            label=answer.label,
+            probabilities=answer.probabilities,
+            pieces=pieces,
+            weights=found.weights,
+            attention=found.attention,
+            gradient=found.gradient,
+            log_odds=found.log_odds,
+            votes=found.votes if found.runs else None,
+            runs=sorted(runs.items(), key=lambda each: -abs(each[1])),
+            window=window,
+            windows=answer.windows,
+            gap=left_out + (len(pieces) - len(part)) if answer.cut else None,
+            facts=self.facts(),
+        )
+
+    def facts(self) -> dict[str, str]:
+        """What a person would like to know of the model, for pages and reports."""
+        sizes = self.tokenizer.size("source"), len(self.labels)
+        facts = {
+            "labels": f"{len(self.labels):,}",
+            "parameters": f"{count_parameters(self.recipe.model, *sizes):,}",
+            "training texts": f"{self.provenance.get('training_pairs', 0):,}",
+            "updates": f"{self.provenance.get('updates', 0):,}",
+        }
+        for name, found in self.provenance.get("scores", {}).items():
+            facts[f"{found[0]['name']} on {name}"] = f"{found[0]['value']:.1f}"
+        return facts

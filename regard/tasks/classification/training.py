@@ -1,0 +1,213 @@
+"""Classification as training sees it: what is a batch, what is lost, what is good.
+
+S texts · T positions · C labels
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard import config
+from regard.data.batching import Position, TokenBatches, pad
+from regard.data.prepare import Prepared
+from regard.data.tokenizer import PAD, UNKNOWN
+from regard.decoding.batches import in_batches
+from regard.evaluation.labels import fit_share, fit_temperature
+from regard.models.classifier import TextClassifier
+from regard.tasks.word_dropout import hide
+from regard.training.loss import Loss, projected_loss, smoothed_loss
+from regard.training.task import Extras, Part
+
+EVEN = 0.5  # share of each of two opinions that count alike
+HIDDEN = 0.15  # share of the pieces that a text without labels has to be guessed from
+
+
+class Batch(NamedTuple):
+    """Which texts, and in which pass over them."""
+
+    rows: NDArray[np.int64]
+    epoch: int
+
+
+class ClassificationTask:
+    """Batches, loss and validation of a classification recipe."""
+
+    unit = "texts"
+
+    def __init__(
+        self, recipe: config.ClassificationRecipe, prepared: Prepared, parts: int, device: torch.device
+    ) -> None:
+        self.recipe, self.device, self.labels = recipe, device, prepared.labels
+        self.train, self.valid = prepared.train, prepared.valid
+        lengths = np.minimum(self.train.lengths[:, :1], recipe.data.max_pieces).repeat(2, axis=1)  # [N, 2]
+        budget = max(1, recipe.training.batch_tokens // parts)
+        most = max(1, recipe.training.batch_texts // parts) if recipe.training.batch_texts else sys.maxsize
+        self.batches = TokenBatches(lengths, budget, recipe.training.seed, most)
+        self.usual = max(1, round(len(lengths) / len(self.batches.plan(0))))
+
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+        """A batch holds many short texts or few long ones. It counts as if it held as many as usual: else each of the few
+        would weigh more."""
+        parts, place = [], Position(*position)
+        for _ in range(count):
+            (rows,), after = self.batches.take(place, 1)
+            parts.append(Part(Batch(rows, place.epoch), self.usual))
+            place = after
+        return parts, (place.epoch, place.index)
+
+    def loss(self, model: TextClassifier, batch: Batch) -> Loss:
+        ids, labels = self._tensors(batch)
+        training = self.recipe.training
+        if batch.epoch < training.masked_epochs:
+            return masked_loss(model, ids)
+        if training.word_dropout:
+            ids = hide(ids, training.word_dropout)
+        return labelled_loss(model, ids, labels, training.label_smoothing, training.r_drop)
+
+    def validate(self, model: TextClassifier) -> dict[str, float]:
+        """Plain loss per text, and the share of texts whose most probable label is theirs."""
+        logits, labels, _ = self._judge(model)
+        loss = torch.nn.functional.cross_entropy(logits, labels)
+        return {"loss": loss.item(), "accuracy": 100 * (logits.argmax(-1) == labels).float().mean().item()}
+
+    def probe(self, model: TextClassifier) -> list[dict[str, Any]]:
+        return []
+
+    def extras(self, averaged: Callable[[], TextClassifier]) -> Extras:
+        """The labels, and what is found on the validation text: how much attention and votes count, and the temperature
+        at which the model is as sure as it is right."""
+        model = averaged()
+        logits, labels, share = self._judge(model)
+        facts = {"labels": self.labels, "temperature": fit_temperature(logits.numpy(), labels.numpy())}
+        return Extras(facts=facts, weights=model.scaled(*_say(share)))
+
+    def _judge(self, model: TextClassifier) -> tuple[Tensor, Tensor, float]:
+        """Of the validation text: logits [S, C], labels [S], and how much attention should count beside votes."""
+        texts = [self.valid.source(row) for row in range(len(self.valid))]
+        labels = np.array([self.valid.target(row)[0] for row in range(len(self.valid))], dtype=np.int64)
+
+        def read(ids: Tensor) -> list[Tensor]:
+            return model.opinions(model.encode(ids), ids)
+
+        opinions, owners = windows_of(read, model, texts, self.recipe.data, self.recipe.training.batch_tokens)
+
+        def mixed(share: float) -> Tensor:
+            weighed = [say * each for say, each in zip(_say(share), opinions, strict=False)]
+            return pooled(torch.stack(weighed).sum(0), owners, len(texts))
+
+        share = fit_share(lambda share: mixed(share).numpy(), labels) if len(opinions) > 1 else EVEN
+        return mixed(share), torch.from_numpy(labels), share
+
+    def _tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Ids [S, T] and labels [S]; of a text that is read in windows, one that changes from pass to pass."""
+        texts = []
+        for row in batch.rows:
+            parts = in_reach(self.train.source(row), self.recipe.data)
+            texts.append(parts[(int(row) + batch.epoch) % len(parts)])
+        ids = pad(texts, start=self.recipe.model.pooling == "first")
+        labels = np.array([self.train.target(row)[0] for row in batch.rows], dtype=np.int64)
+        return torch.from_numpy(ids).to(self.device), torch.from_numpy(labels).to(self.device)
+
+
+def _say(share: float) -> tuple[float, float]:
+    return share / EVEN, (1 - share) / EVEN
+
+
+def in_reach(ids: NDArray[Any], data: config.LabelledText) -> list[NDArray[Any]]:
+    """What of a text is read: all of it, or what `data.long` says; windows overlap by half."""
+    most = data.max_pieces
+    if len(ids) <= most:
+        return [ids]
+    if data.long == "first":
+        return [ids[:most]]
+    if data.long == "ends":
+        return [np.concatenate([ids[: most - most // 2], ids[len(ids) - most // 2 :]])]
+    stride = max(1, most // 2)
+    starts = [*range(0, len(ids) - most, stride), len(ids) - most]
+    return [ids[start : start + most] for start in starts]
+
+
+def classify_ids(
+    model: TextClassifier, texts: Sequence[NDArray[Any]], data: config.LabelledText, batch_tokens: int
+) -> Tensor:
+    """Logits [S, C] of texts, in the order given."""
+    (logits,), owners = windows_of(lambda ids: [model(ids)], model, texts, data, batch_tokens)
+    return pooled(logits, owners, len(texts))
+
+
+def windows_of(
+    read: Callable[[Tensor], list[Tensor]],
+    model: TextClassifier,
+    texts: Sequence[NDArray[Any]],
+    data: config.LabelledText,
+    batch_tokens: int,
+) -> tuple[Tensor, Tensor]:
+    """What `read` says of every window, ids [S, T] → logits of O opinions: all logits [O, W, C], and whose they are [W]."""
+    windows = [(number, part) for number, text in enumerate(texts) for part in in_reach(np.asarray(text), data)]
+    found: list[Tensor] = [torch.empty(0)] * len(windows)
+    with torch.inference_mode():
+        for batch in in_batches([len(part) + 1 for _, part in windows], batch_tokens, 1):
+            ids = pad([windows[index][1] for index in batch], start=model.pooling == "first")
+            logits = torch.stack(read(torch.from_numpy(ids).to(model.device)))  # [O, S, C]
+            for index, each in zip(batch, logits.float().cpu().unbind(1), strict=True):
+                found[index] = each
+    return torch.stack(found, 1), torch.tensor([number for number, _ in windows])
+
+
+def pooled(logits: Tensor, owners: Tensor, count: int) -> Tensor:
+    """Windows vote: their logits [W, C] → logarithms of the mean probabilities of each of so many texts [S, C]."""
+    told = logits.log_softmax(-1)
+    most = told.new_full((count, told.size(1)), -math.inf)
+    most = most.scatter_reduce(0, owners[:, None].expand_as(told), told, "amax")  # else small ones would vanish in exp
+    sums = torch.zeros_like(most).index_add(0, owners, (told - most[owners]).exp())
+    return sums.log() + most - owners.bincount(minlength=count).log()[:, None]
+
+
+def masked_loss(model: TextClassifier, ids: Tensor) -> Loss:
+    """How badly hidden pieces are guessed from the rest (Devlin et al. 2019), per piece; the sum counts texts."""
+    seen = hide(ids, HIDDEN)
+    real = ids != PAD
+    hidden = (seen != ids)[real]  # [N]
+    states = model.encode(seen)[hidden]
+    loss = projected_loss(states, model.embedding.table.weight, ids[real][hidden], 0.0)
+    smoothed, plain = (each * (len(ids) / max(1, len(states))) for each in loss)
+    # What only labels teach has a gradient of zero rather than none: processes exchange it, and Adam counts its steps.
+    waiting = [*model.output.parameters(), *(model.votes.parameters() if model.votes is not None else ())]
+    return Loss(smoothed + sum(0 * each.sum() for each in waiting), plain)
+
+
+def labelled_loss(model: TextClassifier, ids: Tensor, labels: Tensor, smoothing: float, r_drop: float) -> Loss:
+    """How badly labels are guessed. Each opinion learns by itself: what another already knows would else not be learned.
+
+    With `r_drop` two passes with other dropouts should say the same (Liang et al. 2021): both losses, and how far they
+    differ.
+    """
+    passes = 2 if r_drop else 1
+    ids, labels = ids.repeat(passes, 1), labels.repeat(passes)
+    opinions = model.opinions(model.encode(ids), ids)
+    losses = [smoothed_loss(each, labels, smoothing).smoothed / passes for each in opinions]
+    if r_drop:
+        losses += [r_drop * distance(*each.log_softmax(-1).chunk(2)) for each in opinions]
+    plain = smoothed_loss(torch.stack(opinions).sum(0), labels, 0.0).plain / passes
+    return Loss(torch.stack(losses).sum(), plain)
+
+
+def distance(first: Tensor, second: Tensor) -> Tensor:
+    """The mean of both divergences between log-probabilities [S, C], summed over texts."""
+    return ((first.exp() - second.exp()) * (first - second)).sum() / 2
+
+
+def rehearsed_loss(recipe: config.ClassificationRecipe, model: TextClassifier, tokens: int) -> tuple[Loss, int]:
+    """Of made-up texts of the greatest length, and how many there are."""
+    texts = max(1, tokens // recipe.data.max_pieces)
+    ids = torch.randint(UNKNOWN + 1, recipe.tokenizer.pieces, (texts, recipe.data.max_pieces))
+    labels = torch.zeros(texts, dtype=torch.long)
+    return labelled_loss(model, ids, labels, recipe.training.label_smoothing, recipe.training.r_drop), texts

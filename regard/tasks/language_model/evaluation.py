@@ -1,0 +1,212 @@
+"""How well a language model predicts a text: every piece once, with a context that slides along.
+
+S windows · T positions · F pieces predicted · D width
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard import config
+from regard.data.batching import pad
+from regard.data.plain import count_words
+from regard.data.tokenizer import END, PAD, UNKNOWN, Tokenizer
+from regard.errors import UsageError
+from regard.models.language_model import LanguageModel, RecurrentLanguageModel
+from regard.models.pointer import Pointed
+from regard.tasks.language_model.streaming import beginning
+from regard.tasks.language_model.training import next_loss
+
+BATCH_TOKENS = 4_096
+
+
+class Sight(NamedTuple):
+    """How far a model looks back, and how many pieces it predicts from one look."""
+
+    window: int
+    stride: int
+    carried: bool
+    """Whether a state is carried over instead: then all that came before is known, and the stride is the window."""
+
+    def __str__(self) -> str:
+        if self.carried:
+            return "the state is carried over the whole text"
+        least = self.window - self.stride
+        return (
+            f"windows of {self.window} pieces, {self.stride} new in each, with at least {least} before them in the text"
+        )
+
+
+def sight_of(model: LanguageModel, data: config.PlainText, stride: int | None = None) -> Sight:
+    """What the model was trained to look back at; a quarter of it is new in each window."""
+    window = min(data.max_pieces, model.max_positions)
+    if isinstance(model, RecurrentLanguageModel):
+        if stride is not None:
+            raise UsageError("a recurrent model carries its state over the whole text; leave out the stride")
+        return Sight(window, window, carried=True)
+    stride = max(1, window // 4) if stride is None else stride
+    if not 1 <= stride <= window:
+        raise UsageError(f"the stride must be from 1 to the window's {window} pieces, not {stride}")
+    return Sight(window, stride, carried=False)
+
+
+class Slide(NamedTuple):
+    """A window: pieces, of which all but the last are read and all but the first are what comes next."""
+
+    pieces: list[int]
+    fresh: int
+    """The last so many are predicted here; those before were, in an earlier window."""
+    goes_on: bool
+    """Whether there was an earlier one."""
+
+
+def slide(pieces: Iterable[int], first: int, sight: Sight) -> Iterator[Slide]:
+    """The windows of one document, which `first` stands before."""
+    held, fresh, goes_on = [first], 0, False
+    for piece in pieces:
+        held.append(piece)
+        fresh += 1
+        if len(held) == sight.window + 1:
+            yield Slide(held, fresh, goes_on)
+            held, fresh, goes_on = held[sight.stride :], 0, True
+    if fresh:
+        yield Slide(held, fresh, goes_on)
+
+
+def slides(lines: Iterable[str], tokenizer: Tokenizer, data: config.PlainText, sight: Sight) -> Iterator[Slide]:
+    """The windows of a text; where each line is a document, none looks beyond its line."""
+    whole = data.documents == "stream"
+    encoded = ([*tokenizer.encode(line), END] for line in lines)
+    if whole:
+        yield from slide((piece for pieces in encoded for piece in pieces), beginning(whole), sight)
+    else:
+        for pieces in encoded:
+            yield from slide(pieces, beginning(whole), sight)
+
+
+class Read(NamedTuple):
+    """Places of a text, in order."""
+
+    states: Tensor  # [F, D]
+    pointed: Pointed | None
+    wanted: Tensor  # [F]: the piece that each should expect next
+
+    def in_parts(self, size: int) -> Iterator[Read]:
+        for first in range(0, len(self.wanted), size):
+            rows = slice(first, first + size)
+            yield Read(self.states[rows], self.pointed and self.pointed.of(rows), self.wanted[rows])
+
+
+def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> Iterator[Read]:
+    """For about so many pieces at a time."""
+    recurrent = model if isinstance(model, RecurrentLanguageModel) else None
+    hidden: Tensor | None = None
+    for batch in _together(windows, tokens, apart=recurrent is not None):
+        read, wanted = (
+            torch.from_numpy(pad([np.array(each.pieces[part], dtype=np.int64) for each in batch])).to(model.device)
+            for part in (slice(None, -1), slice(1, None))
+        )  # [S, T]
+        lengths = torch.tensor([len(each.pieces) - 1 for each in batch], device=model.device)
+        fresh = torch.tensor([each.fresh for each in batch], device=model.device)
+        place = torch.arange(read.size(1), device=model.device)
+        new = (place >= (lengths - fresh)[:, None]) & (place < lengths[:, None])  # [S, T]
+        if recurrent is not None:
+            hidden = hidden if batch[0].goes_on else None
+            states, after = recurrent.write(read, recurrent.nothing(len(batch)) if hidden is None else hidden)
+            hidden = after[-1:]  # of the only one that can go on: it fills its window, so that no padding is in it
+            yield Read(states[new], None, wanted[new])
+        elif model.pointer is not None:
+            states = model(read)  # [S, T, D]
+            pointed = model.look_back(states, read)
+            yield Read(states[new], pointed and pointed.of(new), wanted[new])
+        else:
+            packed = bool((read == PAD).any())
+            states = model(read, packed=packed).flatten(0, -2)  # [N, D]
+            yield Read(states[new[read != PAD]], None, wanted[new])
+
+
+def _together(windows: Iterable[Slide], tokens: int, apart: bool) -> Iterator[list[Slide]]:
+    """Windows side by side; `apart`, one that goes on is alone, since it needs the state after the one before."""
+    batch: list[Slide] = []
+    for each in windows:
+        full = sum(len(one.pieces) for one in batch) + len(each.pieces) > tokens  # padding is not computed
+        if batch and (full or (apart and (each.goes_on or batch[0].goes_on))):
+            yield batch
+            batch = []
+        batch.append(each)
+    if batch:
+        yield batch
+
+
+@dataclass
+class Perplexity:
+    """A text as a model sees it. Per word: whatever the pieces are, models of the same text can be compared.
+
+    A word is what stands between spaces; the end of a line counts as one, and as one character.
+    """
+
+    lines: int = 0
+    words: int = 0
+    characters: int = 0
+    pieces: int = 0
+    unknown: int = 0
+    """Pieces that stand for words that are not in the vocabulary; to predict them is easier than to spell them."""
+    log_probability: float = 0.0
+    context: str = ""
+
+    @property
+    def per_word(self) -> float:
+        return per(self.log_probability, self.words)
+
+    @property
+    def per_piece(self) -> float:
+        return per(self.log_probability, self.pieces)
+
+    @property
+    def bits_per_character(self) -> float:
+        return -self.log_probability / math.log(2) / max(1, self.characters)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, and for a model file."""
+        found = {"name": "perplexity", "value": self.per_word, "per_piece": self.per_piece}
+        return {**found, "bits_per_character": self.bits_per_character, **vars(self)}
+
+    def count(self, line: str) -> str:
+        """Take note of a line as it goes by."""
+        self.lines += 1
+        self.words += count_words(line)
+        self.characters += len(line) + 1
+        return line
+
+
+def per(log_probability: float, count: int) -> float:
+    """Perplexity: among how many equally probable ones the model seems to choose each time."""
+    return math.exp(min(-log_probability / max(1, count), 700.0))  # beyond, a float ends
+
+
+def measure(
+    model: LanguageModel,
+    tokenizer: Tokenizer,
+    data: config.PlainText,
+    lines: Iterable[str],
+    stride: int | None = None,
+    tell: Callable[[int], None] = lambda pieces: None,
+) -> Perplexity:
+    """Of any number of lines, in bounded memory; `tell` hears how many pieces were predicted, as it goes."""
+    sight = sight_of(model, data, stride)
+    found = Perplexity(context=str(sight))
+    windows = slides(map(found.count, lines), tokenizer, data, sight)
+    with torch.inference_mode():
+        for states, pointed, wanted in read_along(model, windows, max(BATCH_TOKENS, sight.window)):
+            found.log_probability -= next_loss(model, states, pointed, wanted).plain.item()
+            found.pieces += len(wanted)
+            found.unknown += int((wanted == UNKNOWN).sum())
+            tell(len(wanted))
+    return found

@@ -1,0 +1,226 @@
+"""A trained language model at work: how a text goes on, and how probable a text is.
+
+`regard.load("runs/wikitext-2")` returns a TextWriter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, overload
+
+import torch
+from torch import Tensor
+
+from regard import config
+from regard.attention.record import record
+from regard.data.plain import count_words
+from regard.data.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
+from regard.decoding.options import Hypothesis, Special
+from regard.decoding.search import search
+from regard.errors import UsageError
+from regard.models.build import count_parameters
+from regard.models.language_model import LanguageModel, RecurrentLanguageModel
+from regard.tasks.language_model.evaluation import BATCH_TOKENS, read_along, sight_of, slides
+from regard.tasks.language_model.page import TextLook
+from regard.tasks.language_model.results import Generation, Manner, Options, TextScore
+from regard.tasks.language_model.streaming import Growing, Sliding, beginning, halt_at_stops
+from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
+from regard.tasks.translation.search_steps import alternatives
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # part of typing only from Python 3.11 on
+
+Tell = Callable[[str], None]
+
+NEVER_ENDS = -1  # no id: where lines follow each other, a text goes on until somebody stops it
+CHUNK = 512  # rows of probabilities alive at a time
+
+
+class TextWriter:
+    """A language model, its tokenizer and its recipe, ready to write."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        tokenizer: Tokenizer,
+        recipe: config.LanguageRecipe,
+        provenance: Mapping[str, Any] | None = None,
+        facts: Mapping[str, Any] = {},
+    ) -> None:
+        self.model, self.tokenizer, self.recipe = model.eval(), tokenizer, recipe
+        self.provenance = provenance or {}
+        self.whole = recipe.data.documents == "stream"
+        self.context = min(recipe.data.max_pieces, model.max_positions)
+        """How many pieces the model was trained to look back at."""
+        self._special = Special(START, END if not self.whole else NEVER_ENDS, PAD, UNKNOWN)
+
+    @overload
+    def generate(self, prompt: str = "", *, on_text: Tell | None = None, **options: Unpack[Options]) -> Generation: ...
+    @overload
+    def generate(
+        self, prompt: Texts, *, on_text: Tell | None = None, **options: Unpack[Options]
+    ) -> list[Generation]: ...
+
+    def generate(
+        self, prompt: str | Texts = "", *, on_text: Tell | None = None, **options: Unpack[Options]
+    ) -> Generation | list[Generation]:
+        """Go on with one prompt or with each of many; an empty one begins as a text does. The options are in `Manner`.
+
+        `on_text` is called with each new stretch of the text of a single prompt as it is written.
+        """
+        if isinstance(prompt, str):
+            return self._together([prompt], [self._read(prompt)], Manner.of(options), on_text)[0]
+        if not isinstance(prompt, list | tuple):
+            raise UsageError(f"generate takes a text or a list of texts, not {shown(prompt)}")
+        if on_text is not None:
+            raise UsageError("on_text is told the text of a single prompt, not of a list")
+        return list(self.stream(prompt, **options))
+
+    def stream(
+        self, prompts: Iterable[str], *, look_ahead: int = LOOK_AHEAD, **options: Unpack[Options]
+    ) -> Iterator[Generation]:
+        """Go on with any number of prompts in bounded memory: one answer for each, in order."""
+        return self._blocks(prompts, look_ahead, Manner.of(options))
+
+    def _blocks(self, prompts: Iterable[str], look_ahead: int, manner: Manner) -> Iterator[Generation]:
+        before = 0
+        for block in in_blocks(prompts, look_ahead):
+            for number, prompt in enumerate(block, start=before):
+                if not isinstance(prompt, str):
+                    raise UsageError(f"prompt {number} (counting from 0) is {shown(prompt)}, not a string")
+            yield from self._block(block, manner)
+            before += len(block)
+
+    def _block(self, prompts: list[str], manner: Manner) -> list[Generation]:
+        """Prompts of the same length are read together."""
+        found: dict[int, Generation] = {}
+        read = [self._read(prompt) for prompt in prompts]
+        lengths = [len(ids) for ids in read]
+        for length, group in groupby(sorted(range(len(prompts)), key=lengths.__getitem__), lengths.__getitem__):
+            for batch in in_blocks(group, max(1, BATCH_TOKENS // max(length, self.context))):
+                told = self._together([prompts[row] for row in batch], [read[row] for row in batch], manner)
+                found.update(zip(batch, told, strict=True))
+        return [found[row] for row in range(len(prompts))]
+
+    def _together(
+        self, prompts: list[str], read: list[list[int]], manner: Manner, on_text: Tell | None = None
+    ) -> list[Generation]:
+        ids = torch.tensor(read, device=self.model.device)  # [S, K + 1]
+        stops = [self._as_written(stop) for stop in manner.stops]
+        texts = [Growing(self._piece, stops, not prompt or prompt[-1].isspace(), on_text) for prompt in prompts]
+        found = search(
+            self.model if isinstance(self.model, RecurrentLanguageModel) else Sliding(self.model, self.context),
+            ids[:, :-1],
+            torch.full_like(ids[:, 0], manner.most),
+            manner.search(),
+            self._special,
+            seeds=[0] * len(prompts),  # the place in a list must not matter
+            firsts=ids[:, -1],
+            halt=halt_at_stops(texts, self._special.end),
+        )
+        cut = ids.size(1) > self.context and not isinstance(self.model, RecurrentLanguageModel)
+        return [self._told(*each, cut) for each in zip(prompts, texts, found, strict=True)]
+
+    def _told(self, prompt: str, text: Growing, found: list[Hypothesis], cut: bool) -> Generation:
+        text.close()
+        ids = [*found[0].tokens, *[END] * (found[0].finish_reason == "end")]
+        return Generation(
+            prompt, text.text, self.tokenizer.pieces(ids, "target"), list(found[0].token_log_probabilities),
+            "stop" if text.stopped else found[0].finish_reason, cut,
+        )  # fmt: skip
+
+    def _read(self, prompt: str) -> list[int]:
+        """What stands before the text, and the ids of its lines with the ends between them."""
+        lines = [line.strip() for line in prompt.split("\n")]
+        ids = [beginning(self.whole)]
+        for number, line in enumerate(lines if self.whole else [" ".join(lines)]):
+            ids += [END] * (number > 0) + self.tokenizer.encode(line)
+        return ids
+
+    def _as_written(self, stop: str) -> str:
+        """A stop string in the normal form of what the model writes; spaces at the ends of its lines stay."""
+        lines = []
+        for line in stop.split("\n"):
+            core = line.strip(" ")
+            normal = self.tokenizer.normalize(core) if core else ""
+            if core and not normal:
+                raise UsageError(
+                    f"the stop string {shown(stop)} can never be written: nothing of it is left as a piece"
+                )
+            before, _, after = line.partition(core) if core else (line, "", "")
+            lines.append(before + normal + after)
+        return "\n".join(lines)
+
+    def _piece(self, token: int) -> str:
+        return self.tokenizer.pieces([token], "target")[0]
+
+    def score(self, text: str) -> TextScore:
+        """The log-probability of a text, with the end of each of its lines; a long one slides through the context."""
+        lines = self._lines(text)
+        own: list[float] = []
+        ranks: list[int] = []
+        ids: list[int] = []
+        data = self.recipe.data
+        windows = slides(lines, self.tokenizer, data, sight_of(self.model, data))
+        with torch.inference_mode():
+            for read in read_along(self.model, windows, BATCH_TOKENS):
+                for states, pointed, wanted in read.in_parts(CHUNK):
+                    chosen, places = _judged(self.model.project(states, pointed), wanted)
+                    own += chosen.tolist()
+                    ranks += places.tolist()
+                    ids += wanted.tolist()
+        pieces = self.tokenizer.pieces(ids, "target")
+        return TextScore(sum(own), pieces, own, ranks, sum(map(count_words, lines)))
+
+    def _lines(self, text: str) -> list[str]:
+        """Of a stream, the lines of a text; where lines are documents, a text is one of them, however it is broken."""
+        if not isinstance(text, str):
+            raise UsageError(f"a text is wanted, not {shown(text)}")
+        lines = [line.strip() for line in text.removesuffix("\n").split("\n")]
+        return lines if self.whole else [" ".join(lines).strip()]
+
+    def look(self, text: str) -> TextLook:
+        """What was expected at each place of a text, and what every head looked at."""
+        lines = self._lines(text)
+        ids = [beginning(self.whole), *(each for line in lines for each in (*self.tokenizer.encode(line), END))]
+        if len(ids) - 1 > self.context:
+            raise UsageError(
+                f"the text has {len(ids) - 1} pieces; this model looks back at most {self.context}. Give it in parts."
+            )
+        read, wanted = torch.tensor([ids[:-1]], device=self.model.device), ids[1:]
+        with torch.inference_mode(), record(self.model) as seen:
+            states = self.model(read)  # [1, T, D]
+            logits = self.model.project(states, self.model.look_back(states, read))[0]  # [T, V]
+        modules = self.model.attention_names().get("decoder", [])
+        pointed = seen["pointer"]["weights"][0] if "pointer" in seen else None  # [T, T + 1]
+        return TextLook(
+            title=self.recipe.name,
+            text=text,
+            read=self.tokenizer.pieces(ids[:-1], "target"),
+            tokens=self.tokenizer.pieces(wanted, "target"),
+            alternatives=alternatives(logits, wanted, self.tokenizer),
+            words=sum(map(count_words, lines)),
+            weights=torch.stack([seen[name]["weights"][0] for name in modules]).cpu().numpy() if modules else None,
+            pointed=None if pointed is None else pointed.cpu().numpy(),
+            facts=self.facts(),
+        )
+
+    def facts(self) -> dict[str, str]:
+        """What a person would like to know of the model, for pages and reports."""
+        facts = {
+            "parameters": f"{count_parameters(self.recipe.model, self.tokenizer.size('source')):,}",
+            "vocabulary": f"{self.tokenizer.size('source'):,}",
+            "context in pieces": f"{self.context:,}",
+            "updates": f"{self.provenance.get('updates', 0):,}",
+        }
+        for name, found in self.provenance.get("scores", {}).items():
+            facts[f"{found[0]['name']} on {name}"] = f"{found[0]['value']:.2f}"
+        return facts
+
+
+def _judged(logits: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-probabilities and ranks [F] of the pieces wanted, from logits [F, V]."""
+    log_probabilities = logits.float().log_softmax(-1)  #                 [F, V]
+    own = log_probabilities.gather(-1, wanted[:, None])  #                [F, 1]
+    return own.squeeze(-1), (log_probabilities > own).sum(-1) + 1

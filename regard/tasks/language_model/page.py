@@ -1,0 +1,160 @@
+"""What a language model expected at each place of a text and what it looked at: in a terminal, and as one HTML file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.text import Text
+
+from regard.errors import UsageError
+from regard.tasks.translation.attention import Alternatives
+from regard.view.arrays import pack_shares
+from regard.view.document import DRAWN, check_name, document, write_document
+from regard.view.words import SPACE, is_byte
+
+SCRIPTS = ("data", "dom", "writing")
+BODY = (
+    """<main class="writing">
+  <header id="header"></header>
+  <div id="sections"></div>
+  <footer><p class="muted" id="caution"></p></footer>
+</main>
+"""
+    + DRAWN
+)
+END = "</s>"
+SHADES = ((1, ""), (3, "on color(223)"), (6, "on color(215)"), (10, "on color(209)"), (math.inf, "on color(203)"))
+"""Bits of surprise up to which a piece has a colour in the terminal."""
+WORST, LIKELIEST, BEFORE = 5, 5, 4
+"""Pieces told of below the text, pieces expected there, and pieces that lead up to it."""
+
+
+@dataclass(frozen=True, repr=False)
+class TextLook:
+    """One text: for each place what the model expected there, what came, and what it looked at meanwhile."""
+
+    title: str
+    text: str
+    read: list[str]
+    """What stands before each piece: the beginning, then all pieces but the last."""
+    tokens: list[str]
+    """The pieces of the text; `</s>` is the end of a line."""
+    alternatives: list[Alternatives]
+    """Of each piece, what else might have come, and how probable it was itself."""
+    words: int
+    """Between spaces, and the ends of lines."""
+    weights: NDArray[np.floating[Any]] | None = None
+    """[layers, heads, pieces, read]: row t is the look taken in order to predict piece t; None: the model has none."""
+    pointed: NDArray[np.floating[Any]] | None = None
+    """[pieces, read + 1]: how probably each piece read comes again, and last how probably the vocabulary decides instead;
+    None: the model has no pointer."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not len(self.tokens) == len(self.read) == len(self.alternatives) > 0:
+            raise UsageError("cannot show a text whose pieces are not as many as the places they were expected at")
+        shape, count = () if self.weights is None else self.weights.shape, len(self.tokens)
+        if self.weights is not None and (len(shape) != 4 or shape[2:] != (count, count)):
+            raise UsageError(
+                f"cannot show attention of shape {list(shape)}: the text asks for [.., .., {count}, {count}]"
+            )
+        if self.pointed is not None and self.pointed.shape != (count, count + 1):
+            shape = self.pointed.shape
+            raise UsageError(f"cannot show a pointer of shape {list(shape)}: the text asks for [{count}, {count + 1}]")
+
+    def __repr__(self) -> str:
+        return f"TextLook({self.text!r}: perplexity {self.perplexity:.2f})"
+
+    @property
+    def surprisals(self) -> list[float]:
+        """Of each piece, in bits: 1 is the toss of a coin, 10 one in a thousand."""
+        return [-math.log2(max(each.probability, 1e-12)) for each in self.alternatives]
+
+    @property
+    def perplexity(self) -> float:
+        """Per word."""
+        return float(2 ** min(sum(self.surprisals) / max(1, self.words), 1_000))
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that a page draws, as plain JSON values."""
+        return {
+            "title": self.title,
+            "facts": dict(self.facts),
+            "text": self.text,
+            "perplexity": self.perplexity,
+            "words": self.words,
+            "read": self.read,
+            "tokens": self.tokens,
+            "expected": [
+                {name: getattr(each, name) for name in ("tokens", "probabilities", "probability", "rank")}
+                for each in self.alternatives
+            ],
+            "weights": None if self.weights is None else pack_shares(self.weights),
+            "pointed": None if self.pointed is None else pack_shares(self.pointed),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the page: one HTML file that needs nothing else, neither files nor network."""
+        write_writing(Path(path), self)
+
+
+def render_writing(look: TextLook) -> str:
+    """The page as text."""
+    return document(f"{look.title} · regard", BODY, ["writing"], SCRIPTS, look.to_dict())
+
+
+def write_writing(path: Path, look: TextLook) -> None:
+    """Write the page, making its folder if need be."""
+    check_name(path)
+    write_document(path, render_writing(look))
+
+
+def draw_writing(look: TextLook, console: Console) -> None:
+    """The text with every piece shaded by its surprise, and below what was expected where the model was most wrong."""
+    shaded, begins = Text(), True
+    for token, bits in zip(look.tokens, look.surprisals, strict=True):
+        style = next(style for limit, style in SHADES if bits <= limit)
+        spelled = _spelled(token)
+        shaded.append(spelled.removeprefix(" ") if begins else spelled, style and f"black {style}")
+        if begins := token == END:
+            shaded.append("\n")
+    console.print(shaded)
+    pieces = len(look.tokens)
+    console.print(Text(f"perplexity {look.perplexity:.2f} per word ({look.words} words, {pieces} pieces)", "bold"))
+    legend = Text("surprise of a piece: ", "dim")
+    for (low, _), (_, style) in pairwise(SHADES):
+        legend.append(f" from {low} ", f"black {style}").append(" ")
+    console.print(legend.append("bits (1 is the toss of a coin, 10 one in a thousand)", "dim"))
+    console.print()
+    worst = sorted(range(pieces), key=lambda place: -look.surprisals[place])[:WORST]
+    for place in sorted(worst):
+        found = look.alternatives[place]
+        before = "".join(map(_spelled, look.tokens[max(0, place - BEFORE) : place])).lstrip()
+        line = Text("… " if place > BEFORE else "", "dim").append(before)
+        line.append(_spelled(look.tokens[place]) if before else _spelled(look.tokens[place]).lstrip(), "bold")
+        line.append(f"  {share(found.probability)}, rank {found.rank:,}; expected ", "dim")
+        likely = zip(found.tokens[:LIKELIEST], found.probabilities[:LIKELIEST], strict=True)
+        console.print(line.append(", ".join(f"{_spelled(token).strip()} {share(part)}" for token, part in likely)))
+
+
+def _spelled(token: str) -> str:
+    """A piece as a terminal shows it."""
+    if token == END:
+        return " ⏎"
+    if is_byte(token) or token.startswith("<"):
+        return token
+    return "".join(letter if letter.isprintable() else "�" for letter in token.replace(SPACE, " "))
+
+
+def share(probability: float) -> str:
+    """A probability in per cent, as precise as it takes to be more than nothing."""
+    percent = 100 * probability
+    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %" if percent >= 0.1 else f"{percent:.1g} %"

@@ -1,0 +1,122 @@
+"""What can be asked of a language model, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+from regard.decoding.options import Search
+from regard.errors import UsageError, did_you_mean
+from regard.tasks.language_model.evaluation import per
+
+
+class Options(TypedDict, total=False):
+    """How to go on, where it differs from `Manner`, which says what each means."""
+
+    most: int
+    temperature: float
+    top_k: int
+    top_p: float
+    seed: int
+    stop: str | Sequence[str]
+    no_repeat_ngram: int
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How to go on."""
+
+    most: int = 200
+    """New pieces at most."""
+    temperature: float = 0.8
+    """Below 1 is safer, above 1 wilder; 0: the most probable piece each time."""
+    top_k: int = 0
+    """Only the k most probable pieces; 0: all."""
+    top_p: float = 1.0
+    """Only the most probable pieces that together reach this probability; 1: all."""
+    seed: int = 0
+    """The same seed and prompt give the same text."""
+    stop: str | Sequence[str] = ()
+    """The text ends before the first of these."""
+    no_repeat_ngram: int = 0
+    """Never write the same run of this many pieces twice; 0: allowed."""
+
+    @classmethod
+    def of(cls, options: Options) -> Manner:
+        """The options given, and the defaults of the others."""
+        if unknown := sorted(set(options) - set(Options.__annotations__)):
+            hint = did_you_mean(unknown[0], Options.__annotations__)
+            raise UsageError(f"unknown option {unknown[0]!r}.{hint} There are {', '.join(Options.__annotations__)}")
+        return cls(**options)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:
+            raise UsageError(f"most must be a whole number of at least 1, not {self.most!r}")
+        if not isinstance(self.stop, str | Sequence) or not all(isinstance(stop, str) and stop for stop in self.stops):
+            raise UsageError(f"stop takes texts that are not empty, not {self.stop!r}")
+        if not isinstance(self.temperature, int | float) or not 0 <= self.temperature < float("inf"):
+            raise UsageError(f"temperature must be at least 0 and finite, not {self.temperature!r}")
+        self.search()  # which checks the others
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        return (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
+
+    def search(self) -> Search:
+        """The same for the one search that there is."""
+        if self.temperature == 0 and not isinstance(self.temperature, bool):
+            Search(top_k=self.top_k, top_p=self.top_p, seed=self.seed)
+            return Search(beam=1, no_repeat_ngram=self.no_repeat_ngram)
+        return Search(
+            sample=True, temperature=self.temperature, top_k=self.top_k, top_p=self.top_p, seed=self.seed,
+            no_repeat_ngram=self.no_repeat_ngram,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Generation:
+    """How one prompt went on."""
+
+    prompt: str
+    text: str
+    """What was added: without the prompt, and without the stop string."""
+    tokens: list[str]
+    """All pieces that were written, those of a stop string and ends of lines (`</s>`) among them."""
+    token_log_probabilities: list[float]
+    """Of each, by the model itself, whatever the temperature and the filters."""
+    finish_reason: Literal["end", "length", "stop"]
+    """`end`: the model closed the text. `length`: the limit did. `stop`: a stop string did."""
+    cut: bool = False
+    """Whether the prompt was longer than the model's context, so that only its end was read."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class TextScore:
+    """How probable a text is."""
+
+    log_probability: float
+    tokens: list[str]
+    """Its pieces; `</s>` is the end of a line."""
+    token_log_probabilities: list[float]
+    ranks: list[int]
+    """The place of each among all pieces that could have come; 1 is the most probable."""
+    words: int
+    """What stands between spaces, and the ends of the lines."""
+
+    @property
+    def perplexity(self) -> float:
+        """Per word, whatever the pieces are."""
+        return per(self.log_probability, self.words)
+
+    @property
+    def piece_perplexity(self) -> float:
+        return per(self.log_probability, len(self.tokens))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**vars(self), "perplexity": self.perplexity, "piece_perplexity": self.piece_perplexity}

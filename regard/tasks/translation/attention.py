@@ -1,0 +1,254 @@
+"""What a model attended to while it wrote one output: the arrays by name, and the ways to look at them.
+
+`to_dict` is all that a page knows; docs/files.md describes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.attention.record import Record
+from regard.errors import UsageError
+from regard.view.arrays import pack, pack_shares
+from regard.view.words import SPECIAL, is_byte, merge, repeated, texts_of, words_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+KINDS = ("cross", "encoder", "decoder")
+START = "<s>"
+UNSEEN = 0.1
+"""A source word is reported as unseen if no layer, its heads taken together, ever gave it this much attention."""
+WALKED = {"vectors", "positions", "query", "key", "value", "scores", "head_outputs", "added", "normed", "hidden",
+          "output", "memory", "states"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """The most probable pieces for one position, and what became of the piece that was written there."""
+
+    tokens: list[str]
+    probabilities: list[float]
+    logits: list[float]
+    probability: float
+    """Of the piece that was written …"""
+    rank: int
+    """… and its place among all pieces; 1 is the most probable."""
+
+
+@dataclass(frozen=True)
+class SearchPath:
+    """One hypothesis of the search, one piece longer than its parent."""
+
+    parent: int
+    """Which of the step before's `kept`."""
+    token: str
+    log_probability: float
+    total: float
+    score: float
+    text: str
+
+
+@dataclass(frozen=True)
+class SearchStep:
+    """The hypotheses that survived one position."""
+
+    kept: list[SearchPath]
+    finished: list[SearchPath]
+
+
+@dataclass(frozen=True, repr=False)
+class Attention:
+    """Every attention weight of one output, as [layers, heads, queries, keys] by kind, and what else a page shows."""
+
+    title: str
+    text: str
+    """What was read: the text, or one part of a text that is too long for one pass."""
+    translation: str
+    """What was written."""
+    source_tokens: list[str]
+    """Pieces that the encoder read; "▁" begins a word."""
+    target_tokens: list[str]
+    """Pieces that the decoder wrote: row t of `decoder` and `cross` is the look taken in order to write piece t."""
+    weights: Mapping[str, NDArray[np.floating[Any]]]
+    """`encoder`, `decoder` and `cross`, as far as the model has them."""
+    names: Mapping[str, list[str]] = field(default_factory=dict)
+    """By kind, what the model calls its layers: the names to switch their heads off by."""
+    silent: Mapping[str, list[list[int]]] = field(default_factory=dict)
+    """By kind, the heads of each layer that were switched off; their weights are shown, but reach nothing."""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    """What to tell of the model, such as parameters or BLEU."""
+    shape: Mapping[str, str | int] = field(default_factory=dict)
+    """The model's sizes and choices by name, such as width and norm."""
+    alternatives: list[Alternatives] = field(default_factory=list)
+    """Of each piece written."""
+    steps: list[SearchStep] = field(default_factory=list)
+    """What the search did …"""
+    search: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    """… and its options by name."""
+    positions: NDArray[np.floating[Any]] | None = None
+    """What marks the positions, [positions, width]."""
+    parts: int = 1
+    """How many parts the whole text has; this is one of them."""
+    record: Record = field(default_factory=lambda: Record({}))
+    """All recorded tensors of the pass."""
+
+    def __post_init__(self) -> None:
+        if unknown := set(self.weights) - set(KINDS):
+            raise UsageError(f"cannot show attention of kind {', '.join(sorted(unknown))}; known: {', '.join(KINDS)}")
+        if not self.weights:
+            raise UsageError("cannot show attention: the model gave none")
+        for kind in self.kinds:
+            queries, keys = self.axes(kind)
+            shape = self.weights[kind].shape
+            if len(shape) != 4 or 0 in shape or shape[2:] != (len(queries), len(keys)):
+                wanted = f"[layers, heads, {len(queries)}, {len(keys)}]"
+                raise UsageError(f"cannot show {kind} attention of shape {list(shape)}: the pieces ask for {wanted}")
+            if not np.isfinite(self.weights[kind]).all():
+                raise UsageError(f"cannot show {kind} attention: it holds values that are not numbers")
+
+    def __repr__(self) -> str:
+        return f"Attention({self.text!r} → {self.translation!r}: {', '.join(self.kinds)})"
+
+    @property
+    def kinds(self) -> list[str]:
+        """Those present, the most telling first."""
+        return [kind for kind in KINDS if kind in self.weights]
+
+    @property
+    def read_tokens(self) -> list[str]:
+        """What the decoder read when it wrote each piece: the piece before."""
+        return [START, *self.target_tokens[:-1]] if self.target_tokens else []
+
+    def axes(self, kind: str) -> tuple[list[str], list[str]]:
+        """The pieces along the queries and along the keys."""
+        return {
+            "cross": (self.target_tokens, self.source_tokens),
+            "encoder": (self.source_tokens, self.source_tokens),
+            "decoder": (self.target_tokens, self.read_tokens),
+        }[kind]
+
+    def words(self, kind: str, layer: int = -1) -> NDArray[np.float64]:
+        """One layer's weights between words, mean over its heads: [query words, key words]."""
+        self.check(kind, layer)
+        queries, keys = (words_of(tokens) for tokens in self.axes(kind))
+        return merge(self.mean(kind, layer), queries, keys)
+
+    def mean(self, kind: str, layer: int = -1) -> NDArray[np.float64]:
+        """One layer's weights, mean over the heads that are not switched off: [queries, keys]."""
+        weights = np.asarray(self.weights[kind][layer], dtype=np.float64)
+        off = self.silent[kind][layer] if kind in self.silent else []
+        heard = [head for head in range(len(weights)) if head not in off]
+        return weights[heard].mean(0) if heard else np.zeros_like(weights[0])
+
+    def check(self, kind: str, layer: int, head: int | None = None) -> None:
+        """Refuse what the model does not have."""
+        if kind not in self.weights:
+            raise UsageError(f"the model has no {kind!r} attention; it has {', '.join(self.kinds)}")
+        layers, heads = self.weights[kind].shape[:2]
+        if not -layers <= layer < layers:
+            raise UsageError(f"there is no layer {layer}; {kind} attention has layers 0 to {layers - 1}")
+        if head is not None and not 0 <= head < heads:
+            raise UsageError(f"there is no head {head}; {kind} attention has heads 0 to {heads - 1}")
+
+    def warnings(self) -> list[dict[str, Any]]:
+        """What a reader should mistrust: source words that nobody looked at or that the model cannot know (they are
+        spelled in bytes), and output that repeats itself."""
+        found: list[dict[str, Any]] = []
+        if "cross" in self.weights:
+            looks = np.stack([self.words("cross", layer) for layer in range(len(self.weights["cross"]))])  # [L, Q, K]
+            for number, text in enumerate(texts_of(self.source_tokens)):
+                if looks[:, :, number].max() < UNSEEN and _matters(text):
+                    found.append({"kind": "unseen", "side": "source", "words": [number]})
+        for number, word in enumerate(words_of(self.source_tokens)):
+            if any(is_byte(piece) for piece in self.source_tokens[word.first : word.end]):
+                found.append({"kind": "spelled", "side": "source", "words": [number]})
+        for first, length, times in repeated(texts_of(self.target_tokens)):
+            found.append({"kind": "repeated", "side": "target", "words": list(range(first, first + length * times))})
+        return found
+
+    def to_dict(self, *, walk: bool = True) -> dict[str, Any]:
+        """All that a page draws, as plain JSON values."""
+        return {
+            "title": self.title,
+            "facts": dict(self.facts),
+            "shape": dict(self.shape),
+            "parts": self.parts,
+            "source": side_of(self.text, self.source_tokens),
+            "target": side_of(self.translation, self.target_tokens),
+            "read": side_of("", self.read_tokens),
+            "attention": {
+                kind: {
+                    "names": list(self.names.get(kind, [])),
+                    "silent": self.silent.get(kind, [[] for _ in self.weights[kind]]),
+                    "weights": pack_shares(self.weights[kind]),
+                }
+                for kind in self.kinds
+            },
+            "alternatives": [asdict(each) for each in self.alternatives],
+            "steps": [asdict(step) for step in self.steps],
+            "search": dict(self.search) or None,
+            "positions": None if self.positions is None else pack(self.positions),
+            "warnings": self.warnings(),
+            "walk": self.walk() if walk else None,
+        }
+
+    @property
+    def walk_size(self) -> int:
+        """How many numbers a walk through the computation takes."""
+        return sum(tensor.numel() for tensor in self._walked().values())
+
+    def walk(self) -> dict[str, dict[str, Any]] | None:
+        """The recorded tensors by module and name, without the batch axis; None if nothing was recorded."""
+        walk: dict[str, dict[str, Any]] = {}
+        for (module, name), tensor in self._walked().items():
+            walk.setdefault(module, {})[name] = pack(tensor.float().cpu().numpy())
+        return walk or None
+
+    def _walked(self) -> dict[tuple[str, str], Tensor]:
+        return {
+            (module, name): tensor[0] if name != "positions" else tensor
+            for module in self.record
+            for name, tensor in self.record[module].items()
+            if name in WALKED
+            and not (name == "output" and "added" in self.record[module])  # which is one of the others
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the page: one HTML file that needs nothing else, neither files nor network."""
+        from regard.tasks.translation.page import write_page
+
+        write_page(Path(path), [self])
+
+    def plot(self, kind: str = "", layer: int = -1, head: int | None = None) -> Figure:
+        """One map as a matplotlib figure: a layer's mean over its heads, or one head of it."""
+        from regard.tasks.translation.plot import plot
+
+        return plot(self, kind or self.kinds[0], layer, head)
+
+    def _repr_html_(self) -> str:
+        from regard.tasks.translation.page import in_a_frame
+
+        return in_a_frame(self)
+
+
+def side_of(text: str, tokens: list[str]) -> dict[str, Any]:
+    """A sentence for a page: its text, its pieces, and the words that they make up."""
+    words = zip(words_of(tokens), texts_of(tokens), strict=True)
+    return {
+        "text": text,
+        "tokens": tokens,
+        "words": [{"first": word.first, "end": word.end, "text": read} for word, read in words],
+    }
+
+
+def _matters(word: str) -> bool:
+    """Not the end of the sentence, nor its full stop."""
+    return word not in SPECIAL and any(letter.isalnum() for letter in word)

@@ -1,0 +1,96 @@
+"""A trained model against references: translate a test set and score it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard import config
+from regard.data.corpus import locate, read_lines, read_pairs
+from regard.data.progress import progress
+from regard.errors import UsageError, did_you_mean
+from regard.evaluation.scores import Score, paper_score, score
+from regard.tasks.translation.translator import Translator
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Sentences with their references."""
+
+    __test__ = False  # not for pytest
+
+    name: str
+    sources: list[str]
+    references: list[str]
+    files: tuple[Path, ...] = ()
+    """Where they stand."""
+
+
+def recipe_test_sets(recipe: config.TranslationRecipe) -> list[TestSet]:
+    """The test sets that a recipe names; pairs with an empty side stay: one line in, one line out."""
+    if not recipe.data.test:
+        raise UsageError("the model's recipe names no test set; give --source FILE and --target FILE")
+    sets = []
+    for name, files in recipe.data.test.items():
+        pairs = list(read_pairs(files, recipe.data, name))
+        found = tuple(locate(file, recipe.data) for file in files)
+        sets.append(TestSet(name, [source for source, _ in pairs], [target for _, target in pairs], found))
+    return sets
+
+
+def file_test_set(source: Path, target: Path) -> TestSet:
+    """Two line-aligned files."""
+    data = config.ParallelText()
+    pairs = list(read_pairs((str(source.resolve()), str(target.resolve())), data, "test"))
+    return TestSet(source.name, [left for left, _ in pairs], [right for _, right in pairs], (source, target))
+
+
+def choose(sets: list[TestSet], name: str | None) -> list[TestSet]:
+    """The test set of that name, or all."""
+    chosen = [each for each in sets if name in (None, each.name)]
+    if not chosen:
+        names = [each.name for each in sets]
+        raise UsageError(f"no test set {name!r}.{did_you_mean(str(name), names)} There are: {', '.join(names)}")
+    return chosen
+
+
+def require_same(sets: list[TestSet], theirs: list[TestSet], model: str) -> None:
+    """Refuse to compare models on texts that only one of them calls its test; what the sets are called may differ."""
+    known = [(each.sources, each.references) for each in theirs]
+    for each in sets:
+        if (each.sources, each.references) not in known:
+            raise UsageError(
+                f"the recipe of {model} has no test set with the sentences of {each.name!r}, so the models cannot be "
+                "compared on it; give --source FILE and --target FILE"
+            )
+
+
+def translate_all(translator: Translator, sources: list[str], beam: int | None = None) -> list[str]:
+    """Translate with a progress bar."""
+    with progress() as bar:
+        line = bar.add_task("Translating", total=len(sources))
+        texts = []
+        for translation in translator.stream(sources, beam=beam):
+            texts.append(translation.text)
+            bar.advance(line)
+    return texts
+
+
+def evaluate(
+    translator: Translator, test_set: TestSet, *, paper: bool = False, beam: int | None = None
+) -> tuple[list[Score], list[str]]:
+    """Scores with their signatures, and the translations."""
+    texts = translate_all(translator, test_set.sources, beam)
+    language = translator.recipe.data.target_language
+    scores = score(texts, test_set.references, target_language=language)
+    if paper:
+        scores.append(paper_score(texts, test_set.references, language))
+    return scores, texts
+
+
+def hypotheses(name: str) -> list[str] | None:
+    """The lines of a plain text file of translations, or None when the name is that of a model."""
+    path = Path(name)
+    if path.is_file() and path.suffix != ".safetensors":
+        return list(read_lines(path))
+    return None

@@ -1,0 +1,57 @@
+"""Attention → JSON → one HTML file that needs nothing else, neither files nor network."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from regard.tasks.translation.attention import Attention
+from regard.view.document import DRAWN, check_name, document, write_document
+
+VIEWS = ("look", "walk", "steps", "positions", "movie", "live", "compare")
+SCRIPTS = ("data", "dom", "heat", "band", "walk_text", *VIEWS, "main")
+BODY = (
+    """<main>
+  <header id="header"></header>
+  <nav class="tabs" id="tabs" role="tablist"></nav>
+  <div id="view" role="tabpanel" tabindex="-1"></div>
+  <footer><p class="muted" id="caution"></p></footer>
+</main>
+"""
+    + DRAWN
+)
+FRAME_HEIGHT = 900
+MOST_WALKED = 4_000_000
+"""Numbers of walks through the computation that a page carries at most: some 11 MB."""
+
+
+def render(
+    scenes: Sequence[Mapping[str, Any]], movie: Mapping[str, Any] | None = None, live: Mapping[str, Any] | None = None
+) -> str:
+    """The page as text: `scenes` are what `Attention.to_dict` gave, one per part of the text.
+
+    `movie` is how attention formed (see movie.py); `live` is what the page should know of the server behind it.
+    """
+    content = {"scenes": list(scenes), "movie": movie, "live": live}
+    return document("regard", BODY, VIEWS, SCRIPTS, content, asks=live is not None)
+
+
+def scenes_of(seen: Sequence[Attention], *, walk: bool = True) -> list[dict[str, Any]]:
+    """What a page shows of a text's parts. Only as many of a long text's parts can be walked through as have room."""
+    sizes = accumulate(each.walk_size for each in seen)
+    return [each.to_dict(walk=walk and size <= MOST_WALKED) for each, size in zip(seen, sizes, strict=True)]
+
+
+def write_page(path: Path, seen: Sequence[Attention], movie: Mapping[str, Any] | None = None) -> None:
+    """Write the page of a text's parts, making its folder if need be."""
+    check_name(path, "; a picture is made by Attention.plot in Python")
+    write_document(path, render(scenes_of(seen), movie))
+
+
+def in_a_frame(seen: Attention) -> str:
+    """The page inside another one, such as a notebook."""
+    page = html.escape(render(scenes_of([seen])), quote=True)
+    return f'<iframe srcdoc="{page}" style="width: 100%; height: {FRAME_HEIGHT}px; border: 0"></iframe>'

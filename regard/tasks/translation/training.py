@@ -1,0 +1,120 @@
+"""Translation as training sees it: what is a batch, what is lost, what is good.
+
+S sentences · K source positions · T target positions
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard import config
+from regard.data.batching import Position, TokenBatches, pad
+from regard.data.corpus import read_pairs
+from regard.data.ids import PairIds
+from regard.data.lexicon import lexicon
+from regard.data.prepare import Prepared
+from regard.data.tokenizer import PAD, UNKNOWN
+from regard.decoding.batches import in_batches
+from regard.decoding.options import Search
+from regard.evaluation.scores import bleu
+from regard.models.build import Model
+from regard.models.shortlist import Lexicon
+from regard.tasks.translation.movie import choose_probes, look_at_probes
+from regard.tasks.translation.native import decode
+from regard.training.loss import Loss, projected_loss
+from regard.training.task import Extras, Part
+
+SENTENCE = 25  # pieces of a made-up sentence
+
+
+class TranslationTask:
+    """Batches, loss and validation of a translation recipe."""
+
+    unit = "tokens"
+
+    def __init__(self, recipe: config.TranslationRecipe, prepared: Prepared, parts: int, device: torch.device) -> None:
+        self.recipe, self.tokenizer, self.device = recipe, prepared.tokenizer, device
+        self.train, self.valid = prepared.train, prepared.valid
+        budget = max(1, recipe.training.batch_tokens // parts)
+        self.batches = TokenBatches(self.train.lengths, budget, recipe.training.seed)
+        self.sources, self.references = self._validation_text()
+        self.probes = choose_probes(self.sources, self.references, self.tokenizer, recipe.training.probes)
+
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+        taken, after = self.batches.take(Position(*position), count)
+        parts = [Part(rows, int(self.train.lengths[rows, 1].sum()) + len(rows)) for rows in taken]  # each END counts
+        return parts, (after.epoch, after.index)
+
+    def loss(self, model: Model, batch: np.ndarray) -> Loss:
+        return translation_loss(model, *self._tensors(self.train, batch), self.recipe.training.label_smoothing)
+
+    def validate(self, model: Model) -> dict[str, float]:
+        """Plain loss per token of the whole validation text, and BLEU of some of its sentences decoded greedily."""
+        total, tokens = 0.0, 0
+        for rows in in_batches(self.valid.lengths.max(1).tolist(), self.recipe.training.batch_tokens, 1):
+            tensors = self._tensors(self.valid, np.array(rows))
+            total += translation_loss(model, *tensors, smoothing=0.0).plain.item()
+            tokens += int((tensors[2] != PAD).sum())
+        greedy = Search(beam=1, length_penalty="none")
+        outputs = decode(model, self.sources, greedy, self.recipe.decoding)
+        texts = [self.tokenizer.decode(best[0].tokens) for best in outputs]
+        return {"loss": total / tokens, "bleu": bleu(texts, self.references, self.recipe.data.target_language)}
+
+    def probe(self, model: Model) -> list[dict[str, Any]]:
+        return look_at_probes(model, self.probes, self.tokenizer, self.recipe.decoding)
+
+    def extras(self, averaged: Callable[[], Model]) -> Extras:
+        return Extras(lexicon=self._lexicon)
+
+    @cached_property
+    def _lexicon(self) -> Lexicon:
+        """What translates what, for shortlists."""
+        table, frequent = lexicon(self.train, self.tokenizer.size("source"), self.tokenizer.size("target"))
+        return Lexicon(torch.from_numpy(table), torch.from_numpy(frequent))
+
+    def _tensors(self, ids: PairIds, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+        """Source [S, K], and target as the decoder reads it and as it should write it [S, T]."""
+        source = pad([ids.source(row) for row in rows], end=True)
+        targets = [ids.target(row) for row in rows]
+        arrays = (source, pad(targets, start=True), pad(targets, end=True))
+        source_ids, read, wanted = (torch.from_numpy(array).to(self.device, non_blocking=True) for array in arrays)
+        return source_ids, read, wanted
+
+    def _validation_text(self) -> tuple[list[list[int]], list[str]]:
+        """Sentences to decode, none too long, spread evenly over the file: many corpora are sorted by length."""
+        data = self.recipe.data
+        sources, targets = zip(*read_pairs(data.valid, data, "valid"), strict=True)
+        encoded = self.tokenizer.encode_all(sources, "source"), self.tokenizer.encode_all(targets, "target")
+        kept = [
+            (source, reference)
+            for source, target, reference in zip(*encoded, targets, strict=True)
+            if 0 < len(source) <= data.max_pieces and 0 < len(target) <= data.max_pieces
+        ]
+        chosen = kept[:: math.ceil(len(kept) / self.recipe.training.validate_sentences)]
+        return [source for source, _ in chosen], [reference for _, reference in chosen]
+
+
+def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor, smoothing: float) -> Loss:
+    """Only real positions are computed, and projected onto the vocabulary."""
+    states = model(source, read, packed=True)  # [N, D]
+    return projected_loss(states, model.output.weight, wanted[wanted != PAD], smoothing)
+
+
+def read_split(data: config.ParallelText, split: str) -> Iterator[tuple[str, str]]:
+    """The pairs of `train`, `valid` or a test set."""
+    files = {"train": data.train, "valid": data.valid}.get(split) or data.test[split]
+    return read_pairs(files, data, split)
+
+
+def rehearsed_loss(recipe: config.TranslationRecipe, model: Model, tokens: int) -> tuple[Loss, int]:
+    """Of made-up sentences with about so many target tokens, and how many there are."""
+    length = min(SENTENCE, tokens, recipe.data.max_pieces)
+    source, target = torch.randint(UNKNOWN + 1, recipe.tokenizer.pieces, (2, max(1, tokens // length), length))
+    return translation_loss(model, source, target, target, recipe.training.label_smoothing), target.numel()

@@ -1,0 +1,296 @@
+"""A trained model at work: raw text in, raw text out, one answer for every line.
+
+`regard.load("runs/x")` returns a Translator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
+
+import torch
+from torch import Tensor
+
+from regard import config
+from regard.attention.changes import change_of, changed
+from regard.attention.record import record
+from regard.data.tokenizer import END, UNKNOWN, Tokenizer
+from regard.decoding.engine import Engine
+from regard.decoding.options import Hypothesis, Search, check_values
+from regard.decoding.trace import Trace
+from regard.errors import UsageError, did_you_mean
+from regard.evaluation.scores import language_code
+from regard.models.build import Model, count_parameters
+from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
+from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.native import Native, decode, known_pairs
+from regard.tasks.translation.results import Options, PairScore, Translation, concatenate
+from regard.tasks.translation.search_steps import alternatives, search_steps
+from regard.tasks.translation.splitting import split_text
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # part of typing only from Python 3.11 on
+
+SHOWN_POSITIONS = 64
+NO_SPACES = {"zh", "zho", "chi", "cmn", "yue", "chinese", "mandarin", "cantonese", "ja", "jpn", "japanese"}
+
+
+class Translator:
+    """A model, its tokenizer and its recipe, ready to translate."""
+
+    def __init__(
+        self,
+        model: Model,
+        tokenizer: Tokenizer,
+        recipe: config.TranslationRecipe,
+        provenance: dict[str, Any] | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        self.model, self.tokenizer, self.recipe = model.eval(), tokenizer, recipe
+        self.engine = Native(model) if engine is None else engine
+        self.provenance = provenance or {}
+        self.longest = int(self.provenance.get("source_pieces", recipe.data.max_pieces))
+
+    @overload
+    def translate(self, text: str, **options: Unpack[Options]) -> Translation: ...
+    @overload
+    def translate(self, text: Texts, **options: Unpack[Options]) -> list[Translation]: ...
+
+    def translate(self, text: str | Texts, **options: Unpack[Options]) -> Translation | list[Translation]:
+        """Translate one text or many; a list in, a list out, in the same order. The options are those of `Options`."""
+        if isinstance(text, str):
+            return next(self.stream([text], **options))
+        if not isinstance(text, list | tuple):
+            raise UsageError(f"translate takes a text or a list of texts, not {shown(text)}")
+        return list(self.stream(text, **options))
+
+    def stream(
+        self, texts: Iterable[str], *, look_ahead: int = LOOK_AHEAD, **options: Unpack[Options]
+    ) -> Iterator[Translation]:
+        """Translate any number of texts in bounded memory: one answer for each, in order.
+
+        `look_ahead` texts are read before the first is answered: many are faster, one suits a conversation.
+        """
+        if isinstance(texts, str | bytes) or not isinstance(texts, Iterable):
+            raise UsageError(f"stream takes an iterable of texts, such as a list, not {shown(texts)}")
+        if not isinstance(look_ahead, int) or look_ahead < 1:
+            raise UsageError(f"look_ahead must be a whole number of at least 1, not {look_ahead!r}")
+        search, settings = self.search_options(**options)
+        return self._blocks(texts, look_ahead, search, settings, self._prefix(options))
+
+    def search_options(self, **given: Any) -> tuple[Search, config.Decoding]:
+        """The recipe's decoding settings with the given ones over them; more outputs than its beam widen the beam."""
+        if unknown := sorted(set(given) - set(Options.__annotations__)):
+            hint = did_you_mean(unknown[0], Options.__annotations__)
+            raise UsageError(f"unknown option {unknown[0]!r}.{hint} There are {', '.join(Options.__annotations__)}")
+        given = {name: value for name, value in given.items() if value is not None and name != "prefix"}
+        values = {**vars(self.recipe.decoding), **given}
+        check_values(values)
+        if "beam" not in given:
+            values["beam"] = max(values["beam"], values.get("nbest", 1))
+        search, settings = (
+            {name: value for name, value in values.items() if name in kind.__dataclass_fields__}
+            for kind in (Search, config.Decoding)
+        )
+        return Search(**search), config.Decoding(**settings)
+
+    def _prefix(self, options: Options) -> list[int]:
+        prefix = options.get("prefix") or ""
+        if not isinstance(prefix, str):
+            raise UsageError(f"the prefix must be text, not {shown(prefix)}")
+        ids = self.tokenizer.encode(prefix, "target")
+        self._check_length(ids, "prefix", "Shorten it.")
+        if UNKNOWN in ids:
+            raise UsageError(f"the prefix {prefix!r} holds a character that this model cannot write")
+        return ids
+
+    def _blocks(
+        self, texts: Iterable[str], look_ahead: int, search: Search, settings: config.Decoding, prefix: list[int]
+    ) -> Iterator[Translation]:
+        before = 0
+        for block in in_blocks(texts, look_ahead):
+            for number, text in enumerate(block, start=before):
+                if not isinstance(text, str):
+                    raise UsageError(f"text {number} (counting from 0) is {shown(text)}, not a string")
+            parts = [split_text(text, self.longest, self._pieces) for text in block]
+            sources = self.tokenizer.encode_all([part for of_text in parts for part in of_text], "source")
+            prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
+            found = iter(self.engine.decode(sources, search, settings, prefixes))
+            for of_text in parts:
+                yield self._join([next(found) for _ in of_text], search.nbest)
+            before += len(block)
+
+    def _pieces(self, text: str) -> int:
+        return len(self.tokenizer.encode(text, "source"))
+
+    def _join(self, parts: list[list[Hypothesis]], nbest: int) -> Translation:
+        """One translation from those of a text's parts; alternatives pair the n-th best of each part."""
+        ranks = [
+            concatenate([self._read(part[min(rank, len(part) - 1)]) for part in parts], self._glue)
+            for rank in range(max(map(len, parts), default=0))
+        ] or [Translation("", 0.0, [], [], "empty", parts=0)]
+        return replace(ranks[0], alternatives=ranks) if nbest > 1 else ranks[0]
+
+    @property
+    def _glue(self) -> str:
+        """What stands between two sentences of the target language, which is given as a code or by its name."""
+        return "" if language_code(self.recipe.data.target_language).partition(" ")[0] in NO_SPACES else " "
+
+    def _read(self, hypothesis: Hypothesis) -> Translation:
+        return Translation(
+            text=self.tokenizer.line(hypothesis.tokens),
+            score=hypothesis.score,
+            tokens=self.tokenizer.pieces(hypothesis.tokens, "target"),
+            token_log_probabilities=list(hypothesis.token_log_probabilities),
+            finish_reason=hypothesis.finish_reason,
+        )
+
+    @property
+    def source_language(self) -> str:
+        """As a code, such as `de`, however the recipe names it."""
+        return language_code(self.recipe.data.source_language).partition(" ")[0]
+
+    def facts(self) -> dict[str, str]:
+        """What a person would like to know of the model, for pages and reports."""
+        data, scores = self.recipe.data, self.provenance.get("scores", {})
+        sizes = self.tokenizer.size("source"), self.tokenizer.size("target")
+        facts = {
+            "languages": f"{data.source_language} → {data.target_language}",
+            "parameters": f"{count_parameters(self.recipe.model, *sizes):,}",
+            "training pairs": f"{self.provenance.get('training_pairs', 0):,}",
+            "updates": f"{self.provenance.get('updates', 0):,}",
+        }
+        for name, found in scores.items():
+            facts[f"{found[0]['name']} on {name}"] = f"{found[0]['value']:.1f}"
+        return facts
+
+    @overload
+    def score(self, sources: str, targets: str) -> PairScore: ...
+    @overload
+    def score(self, sources: Texts, targets: Texts) -> list[PairScore]: ...
+
+    def score(self, sources: str | Texts, targets: str | Texts) -> PairScore | list[PairScore]:
+        """The log-probability of each target given its source; of one pair, or of as many sources as targets."""
+        if isinstance(sources, str) and isinstance(targets, str):
+            return self._score(sources, targets)
+        for given in (sources, targets):
+            if not isinstance(given, list | tuple):
+                raise UsageError(f"score takes two texts or two lists of texts, not {shown(given)} among them")
+        if len(sources) != len(targets):
+            raise UsageError(f"{len(sources)} sources were given with {len(targets)} targets; they go in pairs")
+        return [self._score(source, target) for source, target in zip(sources, targets, strict=True)]
+
+    def _score(self, source: str, target: str) -> PairScore:
+        for text in (source, target):
+            if not isinstance(text, str):
+                raise UsageError(f"score compares texts; it was given {shown(text)}")
+        target_ids = self.tokenizer.encode(target, "target")
+        self._check_length(target_ids, "target")
+        logits = self._logits(self.tokenizer.encode(source, "source"), target_ids)
+        wanted = torch.tensor([*target_ids, END], device=logits.device)
+        chosen = logits.log_softmax(-1).gather(-1, wanted[:, None]).squeeze(-1)  # [T]
+        return PairScore(float(chosen.sum()), self.tokenizer.pieces(target_ids, "target"), chosen.tolist())
+
+    def _logits(self, source_ids: list[int], target_ids: list[int]) -> Tensor:
+        """Logits [T, V] of every position of a known target; the last is the end's."""
+        self._check_length(source_ids, "source")
+        with torch.inference_mode():
+            states = self.model(*known_pairs(self.model, [source_ids], [target_ids]))
+            logits: Tensor = self.model.project(states)[0]
+        return logits
+
+    def _check_length(self, ids: list[int], what: str, remedy: str = "Give it in parts.") -> None:
+        if len(ids) + 1 > self.model.max_positions:
+            raise UsageError(
+                f"the {what} has {len(ids)} pieces; the model's position table ends at {self.model.max_positions - 1}."
+                f" {remedy}"
+            )
+
+    def attention(self, text: str, *, part: int = 0, **options: Unpack[Options]) -> Attention:
+        """Translate a text and look at every attention weight of the pass that would write that translation.
+
+        Of a text that `translate` would split, one part is shown, counted from 0; `parts` of the answer tells how many.
+        """
+        parts = self._parts(text)
+        if not 0 <= part < len(parts):
+            raise UsageError(f"the text has no part {part}; its parts are 0 to {len(parts) - 1}")
+        return self._attention(parts, part, options)
+
+    def attentions(self, text: str, **options: Unpack[Options]) -> Iterator[Attention]:
+        """The same of every part of a text, one after the other."""
+        parts = self._parts(text)
+        return (self._attention(parts, part, options) for part in range(len(parts)))
+
+    def attention_names(self) -> dict[str, list[str]]:
+        """By kind of attention, what the model calls the modules that attend."""
+        names = self.model.attention_names()
+        if not names:
+            raise UsageError(
+                f"{self.recipe.name} has no attention to look at: its architecture is {self.recipe.model.architecture!r}"
+            )
+        return names
+
+    def _parts(self, text: str) -> list[str]:
+        if not isinstance(text, str):
+            raise UsageError(f"attention looks at one text, not at {shown(text)}")
+        self.attention_names()
+        parts = split_text(text, self.longest, self._pieces)
+        if not parts:
+            raise UsageError("there is nothing to look at: the text is empty")
+        return parts
+
+    def _attention(self, parts: list[str], part: int, options: Options) -> Attention:
+        search, settings = self.search_options(**options)
+        search = replace(search, nbest=1)
+        prefix = self._prefix(options) if part == 0 else []
+        source_ids = self.tokenizer.encode(parts[part], "source")
+        trace = Trace(1 if search.sample else search.beam)
+        best = decode(self.model, [source_ids], search, settings, [prefix], trace)[0][0]
+        written = [*best.tokens, END] if best.finish_reason == "end" else list(best.tokens)
+        if not written:
+            raise UsageError("there is nothing to look at: max_ratio and max_extra leave no room to write")
+        seen = self._look(parts[part], source_ids, written)
+        steps = search_steps(trace, self.tokenizer)
+        return replace(seen, parts=len(parts), steps=steps, search={**vars(search)})
+
+    def changed(
+        self, off: Mapping[str, Sequence[int]] = {}, temperature: float = 1.0, hard: bool = False
+    ) -> AbstractContextManager[None]:
+        """`with translator.changed(off={"decoder.0.cross_attention": [1]}):` switches heads off, and on again after.
+
+        `temperature` and `hard` are of every attention in the model. Only what this thread computes is changed.
+        """
+        if not isinstance(self.engine, Native):
+            raise UsageError("only the native engine in one process can be changed; load without engine and workers")
+        return changed(self.model, off, temperature, hard)
+
+    def _look(self, text: str, source_ids: list[int], written: list[int]) -> Attention:
+        """What the model attends to when it writes a known target."""
+        with record(self.model) as seen:  # one position for each piece that was written
+            logits = self._logits(source_ids, written[:-1])
+        names = self.attention_names()
+        positions = self.model.position_table(max(SHOWN_POSITIONS, len(source_ids) + 1, len(written)))
+        settings = {name: value for name, value in vars(self.recipe.model).items() if isinstance(value, str | int)}
+        return Attention(
+            title=self.recipe.name,
+            text=text,
+            translation=self.tokenizer.line(written),
+            source_tokens=self.tokenizer.pieces([*source_ids, END], "source"),
+            target_tokens=self.tokenizer.pieces(written, "target"),
+            weights={
+                kind: torch.stack([seen[module]["weights"][0] for module in modules]).cpu().numpy()
+                for kind, modules in names.items()
+            },
+            names=names,
+            silent={
+                kind: [list(change_of(self.model.get_submodule(module)).silent) for module in modules]
+                for kind, modules in names.items()
+            },
+            facts=self.facts(),
+            shape={**settings, "vocabulary": logits.size(-1)},
+            alternatives=alternatives(logits, written, self.tokenizer),
+            positions=None if positions is None else positions.detach().cpu().numpy(),
+            record=seen,
+        )
