@@ -30,7 +30,7 @@ RECIPE = """
 train = ["train.tsv"]
 valid = ["valid.tsv"]
 [tokenizer]
-pieces = 8_000
+vocabulary = 8_000
 [model]
 size = "tiny"
 width = 64
@@ -49,7 +49,7 @@ PREPARE = """
 import sys
 from pathlib import Path
 from regard.config import recipes
-from regard.data.prepare import prepare
+from regard.tasks.registry import prepare
 if __name__ == "__main__":
     prepared = prepare(recipes.load(sys.argv[1]), workers=int(sys.argv[2]), show=False)
     print("\\n".join(prepared.report.lines()))

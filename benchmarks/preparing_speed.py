@@ -27,7 +27,7 @@ RECIPE = """
 train = ["train.tsv"]
 valid = ["valid.tsv"]
 [tokenizer]
-pieces = 8_000
+vocabulary = 8_000
 """
 BEGIN = """
 import sys, time
@@ -43,7 +43,7 @@ OURS = """
     from regard.data.corpus import read_pairs
     from regard.data.ids import PairWriter
     data = recipes.load("recipe.toml").data
-    cleaner = Cleaner(data.max_pieces, data.max_ratio, training=True)
+    cleaner = Cleaner(data.max_tokens, data.max_ratio, training=True)
     with PairWriter(Path("written"), "train", "uint16") as writer:
         for kept in map(cleaner.clean, encode_corpus(read_pairs(data.train, data, "train"), stored, int(sys.argv[1]))):
             writer.add(kept.ids, kept.lengths)

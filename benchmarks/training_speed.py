@@ -37,8 +37,8 @@ from training_peers.measuring import Job
 
 from regard.config import Recipe, recipes
 from regard.data.batching import TokenBatches
-from regard.data.prepare import prepare
 from regard.data.tokenizer import UNKNOWN
+from regard.tasks.registry import prepare
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -90,7 +90,7 @@ def write_corpus(data: Path, kept: Path) -> Corpus:
     kept.mkdir(parents=True, exist_ok=True)
     recipe = corpus_recipe(data, kept)
     prepared = prepare(recipe, show=False)
-    train, vocabulary = prepared.train, prepared.tokenizer.size("target")
+    train, vocabulary = prepared.train, prepared.assets.tokenizer.size("target")
     sides = {
         "source": [np.asarray(train.source(row)) for row in range(len(train))],
         "target": [np.asarray(train.target(row)) for row in range(len(train))],

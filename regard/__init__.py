@@ -10,7 +10,7 @@ from regard.errors import RegardError
 if TYPE_CHECKING:
     from regard.tasks.classification.classifier import Classification, Classifier
     from regard.tasks.classification.page import Decision
-    from regard.tasks.language_model.generator import TextWriter
+    from regard.tasks.language_model.generator import TextGenerator
     from regard.tasks.language_model.page import TextLook
     from regard.tasks.language_model.results import Generation, TextScore
     from regard.tasks.translation.attention import Attention
@@ -25,9 +25,9 @@ __all__ = [
     "Generation",
     "PairScore",
     "RegardError",
+    "TextGenerator",
     "TextLook",
     "TextScore",
-    "TextWriter",
     "Translation",
     "Translator",
     "load",
@@ -40,16 +40,18 @@ def load(
     model: str | Path,
     device: str = ...,
     *,
-    task: Literal["translate"],
+    task: Literal["translation", "translate"],
     engine: str = ...,
     int8: bool = ...,
     shortlist: bool = ...,
     workers: int = ...,
 ) -> Translator: ...
 @overload
-def load(model: str | Path, device: str = ..., *, task: Literal["classify"]) -> Classifier: ...
+def load(model: str | Path, device: str = ..., *, task: Literal["text-classification", "classify"]) -> Classifier: ...
 @overload
-def load(model: str | Path, device: str = ..., *, task: Literal["language-model"]) -> TextWriter: ...
+def load(
+    model: str | Path, device: str = ..., *, task: Literal["text-generation", "language-model"]
+) -> TextGenerator: ...
 @overload
 def load(
     model: str | Path,
@@ -67,40 +69,35 @@ def load(
     device: str = "cpu",
     *,
     task: str | None = None,
-    engine: str = "native",
-    int8: bool = False,
-    shortlist: bool = False,
-    workers: int = 1,
+    **options: Any,
 ) -> Any:
     """A trained model by run folder, file or bundled name: `regard.load("demo").translate("Ich habe Hunger.")`.
 
-    What comes back can do what the model was trained for: a Translator, a Classifier or a TextWriter; with `task`, a model
+    What comes back can do what the model was trained for: a Translator, a Classifier or a TextGenerator; with `task`, a model
     of another is refused. The rest is about the speed of translation (docs/performance.md): `engine` is native,
     ctranslate2 or auto; `int8` computes in 8 bits; `shortlist` looks only for pieces that translate a sentence's own;
     `workers` processes share many sentences.
     """
     import torch  # late: importing regard must not cost importing torch
 
-    from regard.checkpoint import load_model
+    from regard.config import task_settings
     from regard.errors import UsageError
-    from regard.tasks.registry import TASKS
-    from regard.tasks.translation.engine import choose_engine
+    from regard.tasks.registry import find_task, foreign_option
+    from regard.tasks.trained import load_trained
 
+    wanted = None if task is None else task_settings(task)
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # of a word that torch does not know, of a GPU that is not there
         raise UsageError(f"cannot compute on the device {device!r}: {str(error).splitlines()[0]}") from None
-    trained = load_model(model, device)
-    found = trained.recipe.task
-    row = TASKS[found]
-    if task is not None and task != found:
-        raise UsageError(f"{model} cannot {TASKS[task].verb}: its task is {found!r}. Try: regard {row.verb} {model}")
-    if found == "translate":
-        chosen = choose_engine(trained, model, engine, int8=int8, shortlist=shortlist, workers=workers)
-        return row.working(trained.model, trained.tokenizer, trained.recipe, trained.provenance, chosen)
-    if engine != "native" or int8 or shortlist or workers != 1:
-        raise UsageError(f"engine, int8, shortlist and workers are of translation; the task of {model} is {found!r}")
-    return row.working(trained.model, trained.tokenizer, trained.recipe, trained.provenance, trained.facts)
+    trained = load_trained(model, device)
+    row = find_task(trained.recipe.task)
+    if wanted is not None and wanted.name != row.name:
+        raise UsageError(f"{model} cannot {wanted.verb}: its task is {row.name!r}. Try: regard {row.verb} {model}")
+    for option in options:
+        if not row.understands("load", option):
+            raise foreign_option(row, "load", option, str(model))
+    return row.load(trained, model, **options)
 
 
 def __getattr__(name: str) -> object:

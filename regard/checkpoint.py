@@ -1,14 +1,15 @@
 """The hinge: one file per model, which training writes and everything else reads.
 
-`model.safetensors` holds the weights, and in its metadata the recipe, the tokenizer, a format version and the
-provenance. Only safetensors, JSON and TOML: a file of regard cannot execute code. Every write is atomic: to a
-temporary file, to the disk, then renamed.
+`model.safetensors` holds the weights, and in its metadata the recipe, the provenance, a format version and the assets
+that the task keeps besides (a tokenizer, labels); assets that are tensors stand among the weights as `asset.NAME`. Only
+safetensors, JSON and TOML: a file of regard cannot execute code. Every write is atomic: to a temporary file, to the disk,
+then renamed.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import resources
@@ -20,90 +21,111 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard import __version__, config, files
-from regard.config import recipes
-from regard.data.tokenizer import Tokenizer
-from regard.errors import CheckpointError, ConfigError, DataError, did_you_mean
-from regard.models.build import build
-from regard.models.shortlist import Lexicon
+from regard import __version__, files
+from regard.config import Recipe, recipes, task_settings
+from regard.errors import CheckpointError, ConfigError, UsageError, did_you_mean
 
-FORMAT = 1
+FORMAT = 2
 MODEL = "model.safetensors"
-LEXICON = "lexicon"  # its tensors are in the file, but are no weights
+ASSET = "asset."
 BUNDLED = ("demo",)
 BUNDLED_FOLDER = Path(str(resources.files("regard") / "bundled"))
 
+FORMAT_1_ASSETS = ("lexicon.",)
+"""Tensors of format 1 that are no weights."""
+FORMAT_1_PROVENANCE = {"source_pieces": "source_tokens", "training_pairs": "training_examples"}
+"""What provenance called things in format 1, and calls them now."""
+
 
 @dataclass(frozen=True)
-class Trained:
-    """What a model file holds, ready to use."""
+class StoredAssets:
+    """What a task keeps in a model file besides weights, recipe and provenance."""
 
-    model: Any
-    """Of the class that the recipe's settings stand for in models/build.py."""
-    tokenizer: Tokenizer
+    content: Mapping[str, Any] = field(default_factory=dict)
+    """As JSON."""
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file says, before a task makes something of it."""
+
+    path: Path
+    weights: Mapping[str, Tensor]
     recipe: Any
-    """Of the class that its task has in config.TASKS."""
+    """Of the class that its task's settings name."""
+    assets: StoredAssets
     provenance: dict[str, Any]
-    lexicon: Lexicon | None = None
-    """For shortlists; models from before there were any have none."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """What a task must remember besides: the labels of a classifier, the temperature that calibrates it."""
 
 
 def save_model(
     path: Path,
     weights: Mapping[str, Tensor],
-    recipe: config.Recipe,
-    tokenizer: Tokenizer,
+    recipe: Recipe,
+    assets: StoredAssets,
     provenance: Mapping[str, Any],
     *,
-    lexicon: Lexicon | None = None,
-    facts: Mapping[str, Any] = {},
     half: bool = False,
 ) -> None:
     """Write a model file. `half` stores 16-bit weights: half the size, computed in 32 bits again when loaded."""
-    settings = without_paths(recipes.to_dict(recipe))
-    settings["data"]["folder"] = ""
     metadata = {
         "format": str(FORMAT),
-        "recipe": json.dumps(settings, ensure_ascii=False),
-        "tokenizer": json.dumps(tokenizer.to_dict()),
+        "recipe": json.dumps(recipes.to_dict(recipes.without_places(recipe)), ensure_ascii=False),
+        "assets": json.dumps(assets.content, ensure_ascii=False),
         "provenance": json.dumps(provenance, ensure_ascii=False),
     }
-    if facts:
-        metadata["facts"] = json.dumps(facts, ensure_ascii=False)
     tensors = {name: tensor.half() if half else tensor for name, tensor in weights.items()}
-    if lexicon is not None:
-        tensors |= {f"{LEXICON}.{name}": tensor for name, tensor in lexicon._asdict().items()}
-    write(path, tensors, metadata)
+    write(path, {**tensors, **{f"{ASSET}{name}": tensor for name, tensor in assets.tensors.items()}}, metadata)
 
 
-def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
+def read_model(name: str | Path) -> ModelFile:
     """Read a model by run folder, file, or bundled name (`demo`)."""
     path = find_model(name)
-    weights, metadata = read(path)
+    tensors, metadata = read(path)
+    version, parts = _parts(path, metadata)
+    try:
+        recipe = recipes.without_places(recipes.parse(parts["recipe"]))
+    except (ConfigError, UsageError) as error:
+        raise unusable(path, parts["provenance"], error) from None
+    content, kept = parts["assets"], {name: name for name in tensors if name.startswith(ASSET)}
+    if version == 1:
+        kept = {name: f"{ASSET}{name}" for name in tensors if name.startswith(FORMAT_1_ASSETS)}
+    assets = {new.removeprefix(ASSET): tensors.pop(old) for old, new in kept.items()}
+    return ModelFile(path, tensors, recipe, StoredAssets(content, assets), parts["provenance"])
+
+
+def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict[str, Any]]]:
+    """The format's number, and by name the tables that the metadata holds; of format 1 in today's shape."""
     try:
         version = int(metadata["format"])
-        if version > FORMAT:
-            raise CheckpointError(f"{path} has format {version}; this regard reads up to {FORMAT}. Upgrade regard.")
-        settings, pieces, provenance = (json.loads(metadata[key]) for key in ("recipe", "tokenizer", "provenance"))
-        facts = json.loads(metadata.get("facts", "{}"))
-    except (KeyError, ValueError):
+        if not 1 <= version <= FORMAT:
+            raise CheckpointError(f"{path} has format {version}; this regard reads 1 to {FORMAT}. Upgrade regard.")
+        if version == 1:
+            names = ("recipe", "tokenizer", "provenance", "facts")
+            parts = {
+                name: json.loads(metadata[name] if name != "facts" else metadata.get(name, "{}")) for name in names
+            }
+            parts["assets"] = {"tokenizer": parts.pop("tokenizer"), **parts.pop("facts")}
+            told = parts["provenance"].items()
+            parts["provenance"] = {FORMAT_1_PROVENANCE.get(name, name): value for name, value in told}
+        else:
+            parts = {name: json.loads(metadata[name]) for name in ("recipe", "assets", "provenance")}
+        if not all(isinstance(part, dict) for part in parts.values()):
+            raise ValueError("not a table")
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
         raise CheckpointError(
             f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"
         ) from None
-    try:
-        recipe, tokenizer = recipes.parse(settings), Tokenizer.from_dict(pieces)
-    except (ConfigError, DataError) as error:
-        writer = provenance.get("versions", {}).get("regard", "an unknown version")
-        raise CheckpointError(
-            f"{path} cannot be used: {error}\nIt was written by regard {writer}; this is {__version__}."
-        ) from None
-    model = build(recipe.model, *sizes_of(recipe, tokenizer, facts.get("labels", ())))
-    stored = [name for name in weights if name.startswith(f"{LEXICON}.")]
-    lexicon = Lexicon(**{name.partition(".")[2]: weights.pop(name) for name in stored}) if stored else None
-    load_weights(model, weights, path)
-    return Trained(model.to(device).eval(), tokenizer, recipe, provenance, lexicon, facts)
+    return version, parts
+
+
+def unusable(path: Path, provenance: Mapping[str, Any], error: Exception) -> CheckpointError:
+    """What to say of a file whose content is readable, but wrong."""
+    versions = provenance.get("versions")
+    writer = versions.get("regard") if isinstance(versions, dict) else None
+    return CheckpointError(
+        f"{path} cannot be used: {error}\nIt was written by regard {writer or 'an unknown version'}; this is {__version__}."
+    )
 
 
 def task_of(name: str | Path) -> str:
@@ -111,18 +133,9 @@ def task_of(name: str | Path) -> str:
     path = find_model(name)
     try:
         with safe_open(path, framework="pt") as file:
-            return str(json.loads((file.metadata() or {})["recipe"])["task"])
-    except (OSError, SafetensorError, KeyError, ValueError):
-        return str(load_model(name).recipe.task)  # which says what is wrong with it
-
-
-def sizes_of(recipe: config.Recipe, tokenizer: Tokenizer, labels: Sequence[str] = ()) -> tuple[int, ...]:
-    """How many ids a model can be given, and can answer with."""
-    if isinstance(recipe, config.TranslationRecipe):
-        return tokenizer.size("source"), tokenizer.size("target")
-    if isinstance(recipe, config.ClassificationRecipe):
-        return tokenizer.size("source"), len(labels)
-    return (tokenizer.size("source"),)
+            return task_settings(json.loads((file.metadata() or {})["recipe"])["task"]).name
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RecursionError, UsageError):
+        return str(read_model(name).recipe.task)  # which says what is wrong with it
 
 
 def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
@@ -131,15 +144,6 @@ def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
     provenance = json.loads(metadata["provenance"])
     provenance["scores"] = {**provenance.get("scores", {}), **scores}
     write(path, weights, {**metadata, "provenance": json.dumps(provenance, ensure_ascii=False)})
-
-
-def without_paths(value: Any) -> Any:
-    """Absolute paths cut down to their last name: where data lay is nobody else's business."""
-    if isinstance(value, dict):
-        return {without_paths(key): without_paths(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [without_paths(each) for each in value]
-    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
 def load_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:

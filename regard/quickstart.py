@@ -11,6 +11,7 @@ from pathlib import Path
 from rich.console import Console
 
 import regard
+from regard import config
 from regard.checkpoint import MODEL, store_scores
 from regard.config import recipes
 from regard.errors import TrainingError
@@ -30,13 +31,15 @@ def quickstart(folder: Path, overrides: list[str], console: Console) -> None:
     def say(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True, markup=False)
 
-    recipe = recipes.load_translation(Path(str(resources.files("regard") / "bundled" / "quickstart.toml")), overrides)
+    recipe = recipes.load_as(
+        config.TranslationRecipe, Path(str(resources.files("regard") / "bundled" / "quickstart.toml")), overrides
+    )
     say(f"Training a German → English Transformer on 60,000 bundled sentence pairs, into {folder}")
     outcome = train(recipe, folder, console)
     if outcome.reason == "interrupted":
         say(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
         return
-    translator = regard.load(folder, task="translate")
+    translator = regard.load(folder, task="translation")
     say("\nScoring it on test sentences it has never seen …")
     (test_set,) = recipe_test_sets(recipe)
     scores, texts = evaluate(translator, test_set)

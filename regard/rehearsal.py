@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 
 import torch
@@ -18,14 +16,11 @@ from torch import nn
 from regard import config
 from regard.data.corpus import locate
 from regard.errors import DataError
-from regard.models.build import build
-from regard.tasks.registry import TASKS
+from regard.tasks.registry import find_task
+from regard.tasks.task import Task
 from regard.training.diary import require_tensorboard
 from regard.training.optimizer import build_optimizer, learning_rate
 
-ALL_WORDS = 30_000  # a guess, where the text decides how many there are
-LABELS = 2  # another, where the training text is not there yet
-LOOKED_AT = 10_000  # texts whose labels are counted
 REHEARSED_TOKENS = 2_048  # at most, so that a large recipe is tried in seconds on a laptop
 GIGA = 2**30
 
@@ -37,17 +32,13 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     require_tensorboard(recipe.training)
-    training, pieces = recipe.training, recipe.tokenizer.pieces or ALL_WORDS
-    recipe = replace(recipe, tokenizer=replace(recipe.tokenizer, pieces=pieces))
+    training, row = recipe.training, find_task(recipe.task)
     torch.manual_seed(training.seed)
-    labels = labels_in(recipe)
-    answers = {"translate": (pieces,), "classify": (labels,)}.get(recipe.task, ())
-    model = build(recipe.model, pieces, *answers)
+    sizes = row.rehearsal.sizes(recipe)
+    model = row.build(recipe.model, sizes)
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    told = f" and {labels:,} labels" if labels else ""
-    say(
-        f"model: {recipe.model.architecture} {recipe.model.size}, {parameters:,} parameters with {pieces:,} pieces{told}"
-    )
+    shape = f"{recipe.model.architecture} {recipe.model.size}"
+    say(f"model: {shape}, {parameters:,} parameters with {row.rehearsal.told(sizes)}")
     say(
         f"memory for weights, gradients and Adam: {parameters * 16 / GIGA:.2f} GB; a model file: {parameters * 4 / GIGA:.2f} GB"
     )
@@ -56,7 +47,7 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
     optimizer = build_optimizer(model, training)
     for number in (1, 2):
         began = time.perf_counter()
-        loss = step(recipe, model, optimizer, tokens, number)
+        loss = step(recipe, row, model, optimizer, tokens, number)
         seconds = time.perf_counter() - began
         say(f"step {number}: {tokens:,} tokens, loss {loss:.3f}, {tokens / seconds:,.0f} tokens/s")
     if peak := peak_memory():
@@ -69,16 +60,6 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
     if mistakes := mistakes_in_files(recipe):
         raise DataError("\n".join(mistakes))
     say("the recipe is sound; nothing was written")
-
-
-def labels_in(recipe: config.Recipe) -> int:
-    """How many labels the beginning of a training text has, or a guess."""
-    if recipe.task != "classify":
-        return 0
-    try:
-        return len({each.label for each in islice(TASKS[recipe.task].read(recipe.data, "train"), LOOKED_AT)})
-    except (DataError, OSError):  # told of at the end, or yet to be downloaded
-        return LABELS
 
 
 def mistakes_in_files(recipe: config.Recipe) -> list[str]:
@@ -97,7 +78,7 @@ def mistakes_in_files(recipe: config.Recipe) -> list[str]:
                 found.append(f"data.{setting}: {error}")
         if not found and len(there) == len(files):
             try:
-                next(TASKS[recipe.task].read(data, split))
+                next(find_task(recipe.task).read(data, split))
             except DataError as error:
                 found.append(f"data.{setting}: {error}")
         lines += found
@@ -113,9 +94,11 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def step(recipe: config.Recipe, model: nn.Module, optimizer: torch.optim.Optimizer, tokens: int, number: int) -> float:
+def step(
+    recipe: config.Recipe, row: Task, model: nn.Module, optimizer: torch.optim.Optimizer, tokens: int, number: int
+) -> float:
     """One update on random ids → its loss, of a token or of a text."""
-    loss, count = TASKS[recipe.task].rehearsed_loss(recipe, model.train(), tokens)
+    loss, count = row.rehearsal.loss(recipe, model.train(), tokens)
     (loss.smoothed / count).backward()  # type: ignore[no-untyped-call]
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(recipe.training, number)

@@ -19,13 +19,14 @@ from torch import Tensor, nn
 
 from regard import __version__, config
 from regard.allocator import keep_memory
-from regard.checkpoint import MODEL, load_weights, replacing, save_model, sizes_of, without_paths
+from regard.checkpoint import MODEL, load_weights, replacing
 from regard.config import recipes
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
 from regard.files import alone_in
-from regard.models.build import build
-from regard.tasks.registry import TASKS
+from regard.tasks.registry import find_task
+from regard.tasks.task import Task
+from regard.tasks.trained import save_trained
 from regard.training.diary import Diary, require_tensorboard
 from regard.training.distributed import Workers, join
 from regard.training.loop import Loop, Outcome
@@ -58,31 +59,31 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
         if workers.first:
             console.print(text, highlight=False, markup=False, soft_wrap=True)
 
+    row = find_task(recipe.task)
+
     def publish(weights: dict[str, Tensor], progress: Progress) -> None:
         def averaged() -> nn.Module:
-            filled = build(recipe.model, *sizes_of(recipe, prepared.tokenizer, prepared.labels))
+            filled = row.build(recipe.model, prepared.assets.sizes)
             load_weights(filled, weights, folder / MODEL)
             return filled.to(workers.device).eval()
 
-        origin, extras = provenance(recipe, prepared, progress), task.extras(averaged)
-        weights = {**weights, **extras.weights}
-        save_model(
-            folder / MODEL, weights, recipe, prepared.tokenizer, origin, lexicon=extras.lexicon, facts=extras.facts
-        )
+        finished = trainable.finish(averaged)
+        origin = provenance(recipe, prepared, progress)
+        save_trained(folder / MODEL, {**weights, **finished.weights}, recipe, finished.assets, origin)
 
     try:
         check_same_run(folder, recipe)
         make_folder(folder)
         with alone_in(folder) if workers.first else nullcontext():
-            prepared = prepare_once(recipe, workers)
+            prepared = prepare_once(recipe, row, workers)
             say("\n".join(prepared.report.lines()))
-            model = initial_model(recipe, prepared).to(workers.device)
+            model = initial_model(recipe, row, prepared).to(workers.device)
             parameters = sum(parameter.numel() for parameter in model.parameters())
             say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {workers.device}")
-            parts = settings.accumulate * workers.count
-            task = TASKS[recipe.task].training(recipe, prepared, parts, workers.device)
-            run_folder = RunFolder(folder, settings, workers, basis(prepared, parts), publish)
-            loop = Loop(model, task, settings, workers, run_folder)
+            micro_batches = settings.accumulate * workers.count
+            trainable = row.training(recipe, prepared, micro_batches, workers.device)
+            run_folder = RunFolder(folder, settings, workers, basis(prepared, micro_batches), publish)
+            loop = Loop(model, trainable, settings, workers, run_folder)
             done, ended = loop.progress.update, loop.ended()
             if ended:
                 say(
@@ -94,7 +95,9 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
             if workers.first:
                 with replacing(folder / CONFIG) as temporary:
                     temporary.write_text(recipes.to_toml(recipe), encoding="utf-8")
-            with Diary(folder, settings, loop.progress, console=console, active=workers.first, unit=task.unit) as diary:
+            with Diary(
+                folder, settings, loop.progress, console=console, active=workers.first, unit=trainable.unit
+            ) as diary:
                 return loop.run(diary)
     except Exception as error:
         workers.report(error)
@@ -103,10 +106,10 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
         workers.close()
 
 
-def initial_model(recipe: config.Recipe, prepared: Prepared) -> nn.Module:
+def initial_model(recipe: config.Recipe, row: Task, prepared: Prepared) -> nn.Module:
     """The untrained model, the same in every process: its weights follow from the seed."""
     torch.manual_seed(recipe.training.seed)
-    return build(recipe.model, *sizes_of(recipe, prepared.tokenizer, prepared.labels))
+    return row.build(recipe.model, prepared.assets.sizes)
 
 
 def make_folder(folder: Path) -> None:
@@ -117,20 +120,23 @@ def make_folder(folder: Path) -> None:
         raise UsageError(f"cannot make the run folder {folder}: {error.strerror}; choose another with --run") from None
 
 
-def prepare_once(recipe: config.Recipe, workers: Workers) -> Prepared:
+def prepare_once(recipe: config.Recipe, row: Task, workers: Workers) -> Prepared:
     """The first process prepares; the others open what it made."""
     if workers.first:
-        prepared = prepare(recipe, show=sys.stderr.isatty())
+        prepared = prepare(recipe, row.data, show=sys.stderr.isatty())
     workers.share(None)  # wait for the first
-    return prepared if workers.first else prepare(recipe, show=False)
+    return prepared if workers.first else prepare(recipe, row.data, show=False)
 
 
-def basis(prepared: Prepared, parts: int) -> dict[str, str]:
-    """What a position in the data rests on: the text, its pieces and how updates are cut."""
-    tokenizer = hashlib.sha256(json.dumps(prepared.tokenizer.to_dict()).encode()).hexdigest()
+def basis(prepared: Prepared, micro_batches: int) -> dict[str, str]:
+    """What a position in the data rests on: the data, what was made of it, and how updates are cut."""
+    assets = {
+        name: hashlib.sha256(json.dumps(each).encode()).hexdigest()[:12]
+        for name, each in prepared.assets.write().content.items()
+    }
     return {
-        "parts of an update (training.accumulate × processes)": str(parts),
-        "tokenizer": tokenizer[:12],
+        "micro-batches of an update (training.accumulate × processes)": str(micro_batches),
+        **assets,
         **{f"sha256 of {name}": checksum[:12] for name, checksum in prepared.checksums.items()},
     }
 
@@ -169,9 +175,9 @@ def provenance(recipe: config.Recipe, prepared: Prepared, progress: Progress) ->
             "value": -best if best and metric == "loss" else best,
             "update": progress.best_update,
         },
-        "training_pairs": len(prepared.train),
+        "training_examples": len(prepared.train),
         # All but one in a thousand sources are at most this long: what the model can be trusted with.
-        "source_pieces": int(np.quantile(lengths[:, 0], 0.999)),
-        "data": without_paths(prepared.checksums),
+        "source_tokens": int(np.quantile(lengths[:, 0], 0.999)),
+        "data": {Path(name).name: checksum for name, checksum in prepared.checksums.items()},
         "scores": {},
     }

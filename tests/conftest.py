@@ -16,7 +16,7 @@ import torch
 from regard import config
 from regard.data.batching import pad
 from regard.data.tokenizer import PAD, Tokenizer, train_tokenizer
-from regard.models.build import build
+from regard.tasks.registry import build
 from regard.tasks.translation.training import translation_loss
 from regard.tasks.translation.translator import Translator
 
@@ -35,8 +35,8 @@ def tiny_recipe() -> config.TranslationRecipe:
     """Small enough to learn in seconds and to translate in milliseconds."""
     return config.TranslationRecipe(
         name="tiny",
-        data=config.ParallelText(max_pieces=40),
-        tokenizer=config.Tokenizer(pieces=400),
+        data=config.ParallelText(max_tokens=40),
+        tokenizer=config.Tokenizer(vocabulary=400),
         model=config.Transformer(
             width=32, feed_forward=64, heads=4, encoder_layers=2, decoder_layers=2, dropout=0.0, max_positions=64
         ),

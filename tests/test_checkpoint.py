@@ -14,10 +14,13 @@ from safetensors.torch import save_file
 
 import regard
 from regard import checkpoint, config
-from regard.checkpoint import FORMAT, average, find_model, load_model, read, save_model, store_scores, write
+from regard.checkpoint import FORMAT, average, find_model, read, store_scores, write
 from regard.data.tokenizer import Tokenizer
 from regard.errors import CheckpointError
-from regard.models.build import Model, build
+from regard.models.encoder_decoder import EncoderDecoder as Model
+from regard.tasks.registry import build
+from regard.tasks.trained import load_trained, save_trained
+from regard.tasks.translation.assets import TranslationAssets
 
 PROVENANCE = {"updates": 7, "versions": {"regard": "0.0.9"}, "scores": {"old": [1]}, "note": "größer"}
 
@@ -32,7 +35,7 @@ def model(tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> M
 def file(tmp_path: Path, model: Model, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> Path:
     path = tmp_path / "run" / "model.safetensors"
     path.parent.mkdir()
-    save_model(path, dict(model.named_parameters()), tiny_recipe, tiny_tokenizer, PROVENANCE)
+    save_trained(path, dict(model.named_parameters()), tiny_recipe, tiny_tokenizer, PROVENANCE)
     return path
 
 
@@ -44,7 +47,7 @@ def rewrite(path: Path, **metadata: str | None) -> None:
 
 
 def test_round_trip(file: Path, model: Model, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> None:
-    trained = load_model(file)
+    trained = load_trained(file)
     assert trained.recipe == tiny_recipe
     assert trained.tokenizer == tiny_tokenizer
     assert trained.provenance == PROVENANCE
@@ -58,11 +61,11 @@ def test_a_task_or_architecture_of_another_version(file: Path, key: str, value: 
     settings = json.loads(read(file)[1]["recipe"])
     rewrite(file, recipe=json.dumps({**settings, key: value}))
     with pytest.raises(CheckpointError, match=r"unknown (task 'juggle'|architecture 'abacus').*\n.*regard 0\.0\.9"):
-        load_model(file)
+        load_trained(file)
 
 
 def test_the_folder_will_do(file: Path) -> None:
-    assert load_model(file.parent).provenance == load_model(str(file)).provenance == PROVENANCE
+    assert load_trained(file.parent).provenance == load_trained(str(file)).provenance == PROVENANCE
 
 
 @pytest.mark.parametrize("tied", [True, False])
@@ -73,9 +76,9 @@ def test_tied_weights_are_stored_once(
     size = tiny_tokenizer.size("source")
     saved = build(recipe.model, size, size)
     path = tmp_path / "model.safetensors"
-    save_model(path, checkpoint.unique_weights(saved), recipe, tiny_tokenizer, {})
+    save_trained(path, checkpoint.unique_weights(saved), recipe, TranslationAssets(tiny_tokenizer), {})
     assert sum(size in tensor.shape for tensor in read(path)[0].values()) == (1 if tied else 3)
-    loaded = load_model(path).model
+    loaded = load_trained(path).model
     assert torch.equal(loaded.output.weight, saved.output.weight)
     assert (loaded.output.weight is loaded.source_embedding.table.weight) == tied
 
@@ -84,9 +87,9 @@ def test_half_the_size(
     tmp_path: Path, file: Path, model: Model, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer
 ) -> None:
     small = tmp_path / "half.safetensors"
-    save_model(small, dict(model.named_parameters()), tiny_recipe, tiny_tokenizer, {}, half=True)
+    save_trained(small, dict(model.named_parameters()), tiny_recipe, tiny_tokenizer, {}, half=True)
     assert all(tensor.dtype == torch.float16 for tensor in read(small)[0].values())
-    loaded = load_model(small).model
+    loaded = load_trained(small).model
     for wanted, found in zip(model.parameters(), loaded.parameters(), strict=True):
         assert found.dtype == torch.float32
         torch.testing.assert_close(found, wanted, rtol=2**-11, atol=1e-7)
@@ -95,7 +98,7 @@ def test_half_the_size(
 def test_scores_join_the_provenance(file: Path) -> None:
     before = read(file)[0]
     store_scores(file, {"new": [2]})
-    assert load_model(file).provenance == {**PROVENANCE, "scores": {"old": [1], "new": [2]}}
+    assert load_trained(file).provenance == {**PROVENANCE, "scores": {"old": [1], "new": [2]}}
     assert all(torch.equal(tensor, before[name]) for name, tensor in read(file)[0].items())
 
 
@@ -106,13 +109,13 @@ def test_no_path_of_this_machine(
     data = config.ParallelText(
         folder=f"{home}/data", prepared=f"{home}/prepared", train=(f"{home}/train.tsv",), valid=("valid/dev.tsv",),
         test={"news": (f"{home}/news.de", f"{home}/news.en")}, download={f"{home}/train.tsv": "https://example.org/x 0"},
-        max_pieces=40,
+        max_tokens=40,
     )  # fmt: skip
     path = tmp_path / "model.safetensors"
     recipe = replace(tiny_recipe, data=data)
-    save_model(path, dict(model.named_parameters()), recipe, tiny_tokenizer, PROVENANCE)
+    save_trained(path, dict(model.named_parameters()), recipe, tiny_tokenizer, PROVENANCE)
     assert b"somebody" not in path.read_bytes()
-    stored = load_model(path).recipe.data
+    stored = load_trained(path).recipe.data
     assert stored == replace(
         data, folder="", prepared="prepared", train=("train.tsv",), test={"news": ("news.de", "news.en")},
         download={"train.tsv": "https://example.org/x 0"},
@@ -144,7 +147,7 @@ def test_the_mean_of_several_files(tmp_path: Path) -> None:
 
 def error(name: Any) -> str:
     with pytest.raises(CheckpointError) as caught:
-        load_model(name)
+        load_trained(name)
     return str(caught.value)
 
 

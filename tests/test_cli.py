@@ -37,11 +37,11 @@ valid = ["toy.tsv"]
 split_column = 1
 source_column = 2
 target_column = 3
-max_pieces = 60
+max_tokens = 60
 [data.test]
 test = ["toy.tsv"]
 [tokenizer]
-pieces = 500
+vocabulary = 500
 [model]
 size = "tiny"
 width = 32

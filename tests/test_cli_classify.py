@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 import regard
-from regard.checkpoint import load_model
 from regard.data.corpus import locate
 from regard.data.labelled import read_split
 from regard.tasks.texts import LOOK_AHEAD
+from regard.tasks.trained import load_trained
 from tests.tasks.labelled import MOODS
 from tests.test_cli import call, fail, succeed
 
-QUICK = ("training.updates=45", "training.validate_every=45", "data.max_pieces=40", "training.learning_rate=5e-3")
+QUICK = ("training.updates=45", "training.validate_every=45", "data.max_tokens=40", "training.learning_rate=5e-3")
 GOOD, BAD = "The soup was wonderful!", "국물은 너무 실망스러웠다."
 LONG = " ".join([GOOD] * 30)
 
@@ -37,7 +37,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_one_line_in_one_line_out(model: Path, tmp_path: Path) -> None:
     given = [GOOD, "", BAD, " ", "!"]
-    found = regard.load(model, task="classify").classify(given)
+    found = regard.load(model, task="text-classification").classify(given)
     wanted = [f"{each.label}\t{each.probabilities[each.label]:.4f}" if each.label else "\t" for each in found]
     assert succeed("classify", model, *given).lines == wanted
     text = "".join(f"{line}\n" for line in given)
@@ -61,7 +61,7 @@ def test_all_labels(model: Path) -> None:
 
 
 def test_json_is_what_python_says(model: Path) -> None:
-    classifier = regard.load(model, task="classify")
+    classifier = regard.load(model, task="text-classification")
     lines = succeed("classify", model, GOOD, "", LONG, "--json").lines
     for line, found in zip(lines, classifier.classify([GOOD, "", LONG]), strict=True):
         told = json.loads(line)
@@ -72,7 +72,7 @@ def test_json_is_what_python_says(model: Path) -> None:
 def test_long_texts_are_counted(model: Path) -> None:
     answer = succeed("classify", model, LONG, GOOD, LONG)
     assert len(answer.lines) == 3
-    assert '2 text(s) longer than data.max_pieces = 40: read was half from each end (data.long = "ends")' in answer.err
+    assert '2 text(s) longer than data.max_tokens = 40: read was half from each end (data.long = "ends")' in answer.err
     assert succeed("classify", model, GOOD).err == ""
 
 
@@ -106,7 +106,7 @@ def test_a_million_lines_are_not_read_ahead(model: Path, monkeypatch: pytest.Mon
     from regard.commands.app import standard_input
 
     monkeypatch.setattr(sys, "stdin", Pipe())
-    answers = regard.load(model, task="classify").stream(standard_input())
+    answers = regard.load(model, task="text-classification").stream(standard_input())
     for _ in range(10):
         next(answers)
     assert read <= LOOK_AHEAD
@@ -115,7 +115,7 @@ def test_a_million_lines_are_not_read_ahead(model: Path, monkeypatch: pytest.Mon
 def test_evaluate(model: Path, tmp_path: Path) -> None:
     answer = succeed("evaluate", model, "--output", tmp_path / "out")
     told = json.loads(succeed("evaluate", model, "--json").out)["test"]
-    classifier = regard.load(model, task="classify")
+    classifier = regard.load(model, task="text-classification")
     examples = list(read_split(MOODS, "test"))
     found = classifier.classify([each.text for each in examples])
     right = sum(each.label == example.label for each, example in zip(found, examples, strict=True))
@@ -171,15 +171,18 @@ def test_scores_are_stored(model: Path, tmp_path: Path) -> None:
     shutil.copytree(model, tmp_path / "run")
     before = succeed("classify", tmp_path / "run", GOOD).out
     succeed("evaluate", tmp_path / "run", "--save")
-    (accuracy, *others) = load_model(tmp_path / "run").provenance["scores"]["test"]
+    (accuracy, *others) = load_trained(tmp_path / "run").provenance["scores"]["test"]
     assert (accuracy["name"], [each["name"] for each in others]) == ("accuracy", ["macro-F1", "calibration error"])
-    assert regard.load(tmp_path / "run", task="classify").facts()["accuracy on test"] == f"{accuracy['value']:.1f}"
+    assert (
+        regard.load(tmp_path / "run", task="text-classification").facts()["accuracy on test"]
+        == f"{accuracy['value']:.1f}"
+    )
     assert succeed("classify", tmp_path / "run", GOOD).out == before
 
 
 def test_view(model: Path, tmp_path: Path) -> None:
     answer = succeed("view", model, GOOD)
-    label = regard.load(model, task="classify").classify(GOOD).label
+    label = regard.load(model, task="text-classification").classify(GOOD).label
     assert f"for {label}:" in answer.out
     assert "█" in answer.out
     page = tmp_path / "page.html"

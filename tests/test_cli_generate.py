@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import regard
-from regard.checkpoint import load_model
+from regard.tasks.trained import load_trained
 from tests.test_cli import ROOT, call, fail, succeed
 
 RHYMES = ROOT / "regard" / "bundled" / "rhymes.toml"
@@ -37,7 +37,7 @@ def test_a_text_goes_on(run: Path) -> None:
 
 def test_every_stretch_is_flushed(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    real = regard.TextWriter.generate
+    real = regard.TextGenerator.generate
 
     def generate(self, prompt="", *, on_text=None, **options):  # type: ignore[no-untyped-def]
         def told(text: str) -> None:
@@ -47,7 +47,7 @@ def test_every_stretch_is_flushed(run: Path, monkeypatch: pytest.MonkeyPatch) ->
 
         return real(self, prompt, on_text=told, **options)
 
-    monkeypatch.setattr(regard.TextWriter, "generate", generate)
+    monkeypatch.setattr(regard.TextGenerator, "generate", generate)
     succeed("generate", run, "On", "--most", 20)
     assert len(set(seen)) > 8
 
@@ -140,7 +140,7 @@ def test_a_model_of_another_task() -> None:
 
 def test_scores(run: Path) -> None:
     texts = ["On Monday Tom looked for the frog,", "고래는 바다에 살아요.", ""]
-    writer = regard.load(run, task="language-model")
+    writer = regard.load(run, task="text-generation")
     answer = succeed("score", run, stdin="".join(f"{text}\n" for text in texts).encode())
     assert len(answer.lines) == len(texts)
     for text, line in zip(texts, answer.lines, strict=True):
@@ -167,7 +167,7 @@ def test_evaluating(run: Path) -> None:
 
 def test_scores_are_stored(run: Path) -> None:
     succeed("evaluate", run, "--save")
-    stored = load_model(run).provenance["scores"]["valid"][0]
+    stored = load_trained(run).provenance["scores"]["valid"][0]
     assert stored["name"] == "perplexity"
     assert "perplexity on valid" in regard.load(run).facts()
 

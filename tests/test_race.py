@@ -18,7 +18,6 @@ from rich.console import Console
 
 from regard import config
 from regard.config import recipes
-from regard.config.bounds import SIZES
 from regard.errors import ConfigError, DataError, RegardError, UsageError
 from regard.evaluation.scores import score
 from regard.experiments.race import measures, track
@@ -26,7 +25,7 @@ from regard.experiments.race.footprint import first_updates, own_peak, training_
 from regard.experiments.race.lanes import ENDLESS, STEP, Budget, line_up, parameters_of, widest
 from regard.experiments.race.measures import spread_over_length
 from regard.experiments.race.verdict import FEW, by_length
-from regard.models.build import build
+from regard.tasks.registry import build
 from regard.tasks.translation.evaluation import recipe_test_sets
 from regard.view.arrays import unpack
 from tests.test_cli import fail, succeed
@@ -37,12 +36,12 @@ RECIPE = """
 train = ["train.tsv"]
 valid = ["valid.tsv"]
 prepared = "{folder}/prepared"
-max_pieces = 60
+max_tokens = 60
 [data.test]
 first = ["first.tsv"]
 second = ["second.tsv"]
 [tokenizer]
-pieces = 320
+vocabulary = 320
 [model]
 size = "tiny"
 width = 32
@@ -149,12 +148,12 @@ def test_the_recipes_own_model_sets_the_budget(recipe: Path) -> None:
     for lane in lanes.values():
         assert (lane.recipe.data, lane.recipe.tokenizer, lane.recipe.name) == (own.data, own.tokenizer, own.name)
         if lane.name != "transformer":
-            assert lane.recipe.model.max_positions == own.data.max_pieces + 1, "nothing is spent on more"
+            assert lane.recipe.model.max_positions == own.data.max_tokens + 1, "nothing is spent on more"
 
 
 def test_heads_divide_every_width(recipe: Path) -> None:
     model = replace(config.Transformer(), heads=12, width=192, feed_forward=768)
-    found = widest(model, config.Tokenizer(pieces=320), 2_000_000)
+    found = widest(model, config.Tokenizer(vocabulary=320), 2_000_000)
     assert found.width % 12 == 0
     assert found.width % STEP == 0
 
@@ -164,7 +163,9 @@ def test_with_minutes_nothing_but_time_ends(recipe: Path) -> None:
         training = lane.recipe.training
         assert (training.minutes, training.updates, training.schedule) == (2.5, ENDLESS, "inverse-sqrt")
         if lane.name != "transformer":
-            assert lane.recipe.model.width == SIZES[config.ARCHITECTURES["translate"][lane.name]]["tiny"]["width"]
+            assert (
+                lane.recipe.model.width == config.TASKS["translation"].architectures[lane.name].sizes["tiny"]["width"]
+            )
     (lane,), _ = line_up(recipe, ["conv"], ["training.schedule=linear", "training.updates=9"], Budget(minutes=1))
     assert (lane.recipe.training.schedule, lane.recipe.training.updates) == ("linear", 9), "--set wins"
 
@@ -199,7 +200,7 @@ def test_who_wins_over_whom(recipe: Path) -> None:
             "a budget of 100 parameters is too small for conv: with 320 pieces and a width of 16",
         ),
         (["conv"], ["convv:model.dropout=0"], Budget(), "no lane 'convv'. Did you mean 'conv'?"),
-        (["conv"], ["conv:tokenizer.pieces=300"], Budget(), "only model and training may differ"),
+        (["conv"], ["conv:tokenizer.vocabulary=300"], Budget(), "only model and training may differ"),
         (["conv"], ["conv:decoding.beam=1"], Budget(), "set it for all"),
         (["conv"], ["conv:model.width=64"], Budget(), "says what a budget"),
         (["conv", "transformer"], ["model.heads=4"], Budget(), "lane conv: unknown setting 'model.heads' (--set"),

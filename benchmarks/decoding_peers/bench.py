@@ -21,10 +21,12 @@ from decoding_peers.converted import Converted
 from decoding_peers.worker import Batch, Job
 from peers import PeerError, environment, last_lines, packages_folder, run
 
-from regard.checkpoint import Trained, find_model, load_model, unique_weights
+from regard.checkpoint import find_model, unique_weights
 from regard.config import recipes
 from regard.data.tokenizer import END, PAD, START, UNKNOWN
 from regard.evaluation.scores import language_code
+from regard.tasks.task import Trained
+from regard.tasks.trained import load_trained
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -79,7 +81,7 @@ class Bench:
 
     def __init__(self, model: str, data: Path, folder: Path, venvs: Path, sentences: int) -> None:
         self.model, self.folder, self.venvs = model, folder, venvs
-        self.trained = load_model(model)
+        self.trained = load_trained(model)
         recipe, tokenizer = self.trained.recipe, self.trained.tokenizer
         languages = (recipe.data.source_language, recipe.data.target_language)
         self.texts, self.references = (test_set(data, language)[:sentences] for language in languages)

@@ -14,9 +14,9 @@ from measuring import BETAS, DROPOUT, RATE, SMOOTHING, Job, Meter, given_job
 
 from regard.allocator import keep_memory
 from regard.config import Recipe, recipes
-from regard.data.prepare import prepare
 from regard.runs import initial_model
-from regard.tasks.translation.training import TranslationTask
+from regard.tasks.registry import find_task, prepare
+from regard.tasks.translation.training import TranslationTraining
 from regard.training.optimizer import build_optimizer
 
 
@@ -40,8 +40,8 @@ def main() -> None:
     keep_memory()
     recipe = recipe_of(job)
     prepared = prepare(recipe, show=False)
-    model = initial_model(recipe, prepared).train()
-    task = TranslationTask(recipe, prepared, 1, torch.device("cpu"))
+    model = initial_model(recipe, find_task(recipe.task), prepared).train()
+    task = TranslationTraining(recipe, prepared, 1, torch.device("cpu"))
     optimizer = build_optimizer(model, recipe.training)
     for group in optimizer.param_groups:
         group["lr"] = RATE

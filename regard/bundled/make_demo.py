@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import regard
-from regard.checkpoint import load_model, save_model, store_scores
+from regard.checkpoint import store_scores
+from regard.tasks.trained import load_trained, save_trained
 from regard.tasks.translation.evaluation import evaluate, recipe_test_sets
 
 DEMO = Path(__file__).parent / "demo.safetensors"
@@ -22,10 +23,10 @@ def main() -> None:
     arguments.add_argument("run", type=Path, help="run folder of the recipe tatoeba-de-en")
     arguments.add_argument("--data", type=Path, required=True, help="folder that holds tatoeba/deu-eng.tsv.xz")
     given = arguments.parse_args()
-    trained = load_model(given.run)
+    trained = load_trained(given.run)
     weights = dict(trained.model.named_parameters())
-    save_model(DEMO, weights, trained.recipe, trained.tokenizer, trained.provenance, lexicon=trained.lexicon, half=True)
-    demo = regard.load(DEMO, task="translate")
+    save_trained(DEMO, weights, trained.recipe, trained.assets, trained.provenance, half=True)
+    demo = regard.load(DEMO, task="translation")
     here = replace(demo.recipe, data=replace(demo.recipe.data, folder=str(given.data)))
     for test_set in recipe_test_sets(here):
         scores, _ = evaluate(demo, test_set)

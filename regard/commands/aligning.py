@@ -47,8 +47,8 @@ def align(
     from regard.tasks.translation.alignment.choice import choose, looks_of
 
     translator, opposite = (
-        regard.load(model, task="translate"),
-        regard.load(reverse, task="translate") if reverse else None,
+        regard.load(model, task="translation"),
+        regard.load(reverse, task="translation") if reverse else None,
     )
     blocks = in_blocks(given_pairs(source, target), LOOK_AHEAD)
     first = next(blocks, [])

@@ -52,11 +52,11 @@ TargetFile = Annotated[Path | None, typer.Option("--target", metavar="FILE", hel
 errors = Console(stderr=True)
 
 OF_TASKS: dict[str, tuple[str, ...]] = {
-    "--source": ("translate",), "--target": ("translate",), "--beam": ("translate",), "--paper": ("translate",),
-    "--engine": ("translate",), "--int8": ("translate",), "--shortlist": ("translate",), "--workers": ("translate",),
-    "--output": ("translate", "classify"),
-    "--file": ("classify", "language-model"),
-    "--stride": ("language-model",),
+    "--source": ("translation",), "--target": ("translation",), "--beam": ("translation",), "--paper": ("translation",),
+    "--engine": ("translation",), "--int8": ("translation",), "--shortlist": ("translation",), "--workers": ("translation",),
+    "--output": ("translation", "text-classification"),
+    "--file": ("text-classification", "text-generation"),
+    "--stride": ("text-generation",),
 }  # fmt: skip
 """Which tasks understand an option, of those that not all do."""
 
@@ -90,7 +90,7 @@ def load_for_many(
     keep_memory()
     workers = 1 if device != "cpu" else workers or cores()
     translator = regard.load(
-        model, device, task="translate", engine=engine, int8=int8, shortlist=shortlist, workers=workers
+        model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers
     )
     if notice := getattr(translator.engine, "notice", ""):
         errors.print(f"regard: {notice}", highlight=False, soft_wrap=True)

@@ -46,7 +46,7 @@ def classify(
     if text and file is not None:
         raise UsageError("give texts or --file FILE, not both")
     keep_memory()
-    classifier = regard.load(model, device, task="classify")
+    classifier = regard.load(model, device, task="text-classification")
     typed = not text and file is None and sys.stdin.isatty()
     answers = (
         classifier.stream(texts_of(text, file), look_ahead=1) if typed else classifier.stream(texts_of(text, file))
@@ -82,7 +82,7 @@ def note_long(data: LabelledText, cut: int, windowed: int) -> None:
     read = {"first": "their beginning", "ends": "half from each end", "windows": "all of them, in windows that voted"}
     if cut or windowed:
         errors.print(
-            f"regard: {cut + windowed:,} text(s) longer than data.max_pieces = {data.max_pieces:,}: "
+            f"regard: {cut + windowed:,} text(s) longer than data.max_tokens = {data.max_tokens:,}: "
             f'read was {read[data.long]} (data.long = "{data.long}")',
             highlight=False, soft_wrap=True, markup=False,
         )  # fmt: skip
@@ -96,7 +96,7 @@ def evaluate_classifier(
     from regard.checkpoint import find_model, store_scores
     from regard.tasks.classification.evaluation import evaluate_labels, file_labelled_set, recipe_labelled_sets
 
-    classifier = regard.load(model, task="classify")
+    classifier = regard.load(model, task="text-classification")
     recipe = classifier.recipe
     sets = (
         [file_labelled_set(file, recipe)]
@@ -136,7 +136,7 @@ def view_classifier(model: str, text: str, output: Path | None) -> None:
     import regard
     from regard.tasks.classification.page import MOST_WINDOWS, NOTE, draw_decision, write_decisions
 
-    classifier: Classifier = regard.load(model, task="classify")
+    classifier: Classifier = regard.load(model, task="text-classification")
     seen = list(islice(classifier.looks(text), MOST_WINDOWS))
     note_long(classifier.recipe.data, int(seen[0].gap is not None), int(seen[0].windows > 1))
     if output is not None:

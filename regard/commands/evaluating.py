@@ -72,10 +72,10 @@ def evaluate(
         "--source": source, "--target": target, "--beam": beam, "--paper": paper, "--engine": engine != "native",
         "--int8": int8, "--shortlist": shortlist, "--workers": workers, "--output": output, "--file": given, "--stride": stride,
     })  # fmt: skip
-    if task == "classify":
+    if task == "text-classification":
         evaluate_classifier(model, given, data, as_json, output, save)
         return
-    if task == "language-model":
+    if task == "text-generation":
         evaluate_language(model, given, data, as_json, save, stride)
         return
     if save and (int8 or shortlist or engine != "native"):
@@ -124,7 +124,7 @@ def with_test_sets(
 ) -> tuple[Translator, list[TestSet]]:
     import regard
 
-    translator = regard.load(model, task="translate")
+    translator = regard.load(model, task="translation")
     return translator, test_sets(translator, model, source, target, data)
 
 
@@ -162,7 +162,7 @@ def with_data_folder(recipe: R, model: str, data: Path | None) -> R:
         raise UsageError(
             f"a model file does not hold its test set, and that of {model} is {', '.join(files)}. Say in which folder "
             "with --data DIR or REGARD_DATA=DIR, or give other text with "
-            f"{'--source FILE and --target FILE' if recipe.task == 'translate' else '--file FILE'}"
+            f"{'--source FILE and --target FILE' if recipe.task == 'translation' else '--file FILE'}"
         )
     return replace(recipe, data=replace(recipe.data, folder=str(data.resolve()) if data is not None else ""))
 

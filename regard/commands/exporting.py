@@ -14,8 +14,8 @@ from regard.errors import RegardError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from regard import Translator
-    from regard.checkpoint import Trained
     from regard.export.agreement import Decode
+    from regard.tasks.task import Trained
 
 NEEDED = {"ctranslate2": ("ctranslate2",), "onnx": ("onnx", "onnxruntime")}
 BAR = 0.99  # of the texts must be identical where numbers have 32 bits
@@ -37,9 +37,11 @@ def export(
 ) -> None:
     """Write a model for another engine, then translate with both and report whether they agree."""
     import regard
-    from regard.checkpoint import Trained, find_model
+    from regard.checkpoint import find_model
     from regard.export.agreement import compare
     from regard.export.folder import default_folder, fingerprint, need, require_ours
+    from regard.tasks.task import Trained
+    from regard.tasks.translation.assets import TranslationAssets
     from regard.tasks.translation.native import Native
 
     if to not in NEEDED:
@@ -51,9 +53,11 @@ def export(
     folder = output or default_folder(file, f"{to}-int8" if int8 else to)
     require_ours(folder)
     made_from = fingerprint(file)  # before loading: a model that changes meanwhile is taken for a stale export
-    translator = regard.load(model, task="translate")
+    translator = regard.load(model, task="translation")
     place, texts = sample_texts(translator, model, source, data, samples) if samples else ("", [])
-    trained = Trained(translator.model, translator.tokenizer, translator.recipe, translator.provenance)
+    trained = Trained(
+        translator.model, translator.recipe, TranslationAssets(translator.tokenizer), dict(translator.provenance)
+    )
     exported = write(trained, folder, to, int8, made_from)
     size = sum(each.stat().st_size for each in folder.iterdir()) / 1e6
     say(f"wrote {folder}, {size:.1f} MB")

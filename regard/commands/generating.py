@@ -18,7 +18,7 @@ from regard.commands.evaluating import with_data_folder
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
-    from regard import TextWriter
+    from regard import TextGenerator
     from regard.tasks.language_model.evaluation import Perplexity
     from regard.tasks.language_model.results import Generation, TextScore
 
@@ -52,7 +52,7 @@ def generate(
     import regard
     from regard.tasks.language_model.results import Manner
 
-    writer = regard.load(model, task="language-model")
+    writer = regard.load(model, task="text-generation")
     options: Any = dict(
         most=most, temperature=temperature, top_k=top_k, top_p=top_p, no_repeat_ngram=no_repeat_ngram,
         stop=[each.replace("\\n", "\n") for each in stop or ()],
@@ -78,7 +78,7 @@ def generate(
 
 
 def write_lines(
-    writer: TextWriter, prompts: Iterable[str], seeds: range, as_json: bool, options: dict[str, Any]
+    writer: TextGenerator, prompts: Iterable[str], seeds: range, as_json: bool, options: dict[str, Any]
 ) -> None:
     """One line out for each line in, or as many as there are seeds."""
     from regard.data.progress import progress
@@ -105,7 +105,7 @@ def write_lines(
     note_cut(writer, cut)
 
 
-def note_cut(writer: TextWriter, cut: int) -> None:
+def note_cut(writer: TextGenerator, cut: int) -> None:
     """Say how many prompts were longer than what the model looks back at."""
     if cut:
         errors.print(
@@ -123,7 +123,7 @@ def score_text(model: str, text: list[str] | None, as_json: bool) -> None:
     """`score` of a language model: log-probability and perplexity per word of texts, or of lines of standard input."""
     import regard
 
-    writer = regard.load(model, task="language-model")
+    writer = regard.load(model, task="text-generation")
     for given in text or standard_input():
         found = writer.score(given)
         if as_json:
@@ -163,7 +163,7 @@ def evaluate_language(
     from regard.checkpoint import find_model, store_scores
 
     path = find_model(model)
-    writer = regard.load(model, task="language-model")
+    writer = regard.load(model, task="text-generation")
     results = {}
     for name, lines in texts_of(writer, model, file, data):
         found = measured(writer, name, lines, stride)
@@ -177,7 +177,7 @@ def evaluate_language(
 
 
 def texts_of(
-    writer: TextWriter, model: str, file: Path | None, data: Path | None
+    writer: TextGenerator, model: str, file: Path | None, data: Path | None
 ) -> Iterator[tuple[str, Iterator[str]]]:
     """Names and lines of what is evaluated."""
     from regard.data.plain import documents_in, read_documents
@@ -190,7 +190,7 @@ def texts_of(
         yield name, read_documents(files, recipe.data)
 
 
-def measured(writer: TextWriter, name: str, lines: Iterable[str], stride: int | None) -> Perplexity:
+def measured(writer: TextGenerator, name: str, lines: Iterable[str], stride: int | None) -> Perplexity:
     from regard.data.progress import progress
     from regard.tasks.language_model.evaluation import measure
 
@@ -219,7 +219,7 @@ def view_language(model: str, text: str, output: Path | None) -> None:
     import regard
     from regard.tasks.language_model.page import draw_writing, write_writing
 
-    look = regard.load(model, task="language-model").look(text)
+    look = regard.load(model, task="text-generation").look(text)
     if output is None:
         draw_writing(look, Console())
     else:

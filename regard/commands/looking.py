@@ -46,7 +46,7 @@ def view(
             raise UsageError(
                 f"say what to look at: regard view {model} 'some text'; regard curve shows how a run learned"
             )
-        if task == "classify":
+        if task == "text-classification":
             from regard.commands.classifying import view_classifier
 
             view_classifier(model, text, output)
@@ -61,7 +61,7 @@ def view(
             f"say what to look at: regard view {model} 'some text'. ({model} has no movie to take it from.)"
         )
     text = text if text is not None else str(movie["probes"][0]["source"]["text"]) if movie else ""
-    translator = regard.load(model, task="translate")
+    translator = regard.load(model, task="translation")
     with progress() as bar:
         seen = list(bar.track(translator.attentions(text, beam=beam), description="Looking"))
     if len(seen) > 1:

@@ -34,7 +34,7 @@ def prepare(recipe: RecipePath, data: DataFolder = None, overrides: Overrides = 
     `train` prepares when needed.
     """
     settings = read_recipe(recipe, overrides, data)
-    from regard.data.prepare import prepare
+    from regard.tasks.registry import prepare
 
     prepared = prepare(settings)
     for ids in (prepared.train, prepared.valid):
@@ -68,19 +68,19 @@ def train(
 
 
 def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
-    from regard.tasks.registry import TASKS
+    from regard.tasks.registry import find_task
 
     if reason == "interrupted":
         print(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
         return
     how = {"patience": "no better for a while", "time": "time is up"}.get(reason, "all updates done")
     print(f"{how}. The model is {folder / 'model.safetensors'}")
-    given = "--source FILE --target FILE" if recipe.task == "translate" else "--file FILE"
-    verb = TASKS[recipe.task].verb
+    given = "--source FILE --target FILE" if recipe.task == "translation" else "--file FILE"
+    verb = find_task(recipe.task).verb
     print(
         f"Next: regard evaluate {folder}{'' if recipe.data.test else f' {given}'}    or: regard {verb} {folder} 'some text'"
     )
-    if recipe.training.probes:
+    if getattr(recipe.training, "probes", 0):
         print(f"How its attention formed: regard view {folder} -o movie.html")
 
 

@@ -115,19 +115,19 @@ def score(
     from regard.data.corpus import decode_pairs
     from regard.tasks.translation.evaluation import file_test_set
 
-    if task_of(model) == "language-model":
+    if task_of(model) == "text-generation":
         from regard.commands.generating import score_text
 
         if source or target:
             raise UsageError("--source and --target are of translation; give the text itself, or on standard input")
         score_text(model, text, as_json)
         return
-    if task_of(model) == "classify":
+    if task_of(model) == "text-classification":
         raise UsageError(f"{model} is a classifier: regard classify --all tells how probable each label is")
     if text:
         raise UsageError("a translation is scored with its source: `source TAB target` lines, or --source and --target")
 
-    translator = regard.load(model, task="translate")
+    translator = regard.load(model, task="translation")
     if source is not None and target is not None:
         given = file_test_set(source, target)
         pairs: Iterator[tuple[str, str]] = zip(given.sources, given.references, strict=True)

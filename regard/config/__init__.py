@@ -1,31 +1,41 @@
-"""Every setting: its name, type, default and one sentence. A recipe is a TOML file that states only what differs.
+"""Every setting: its name, type, default, bounds and one sentence. A recipe is a TOML file that states only what differs.
 
-Sections are frozen dataclasses; the sentence below a field is its documentation, in `docs/settings.md` as here.
-`regard/config/recipes.py` reads and writes them.
+Sections are frozen dataclasses; the sentence below a field is its documentation, in `docs/settings.md` as here. What all
+tasks share is in data.py, model.py, training.py and recipe.py; what only one can be told is in the file of its name.
+`recipes.py` reads and writes them.
 """
 
 from __future__ import annotations
 
-from regard.config.data import Data, LabelledText, ParallelText, PlainText, Tokenizer
-from regard.config.models import (
-    Attending,
+from regard.config.classification import ClassificationRecipe, ClassifierTraining, LabelledText, TextEncoder
+from regard.config.data import Data, TextData, Tokenizer
+from regard.config.language_model import (
     Continuing,
-    Convolutional,
-    Model,
-    Recurrent,
-    RecurrentAttention,
+    LanguageRecipe,
+    LanguageTraining,
+    PlainText,
     RecurrentDecoder,
     TextDecoder,
-    TextEncoder,
+)
+from regard.config.model import Attending, Model, Recurrence
+from regard.config.recipe import Architecture, Recipe, TaskSettings, TextRecipe
+from regard.config.tasks import TASKS, task_settings
+from regard.config.training import TextTraining, Training
+from regard.config.translation import (
+    Convolutional,
+    Decoding,
+    ParallelText,
+    Recurrent,
+    RecurrentAttention,
     Transformer,
     Translating,
+    TranslationRecipe,
+    TranslationTraining,
 )
-from regard.config.recipe import ARCHITECTURES, TASKS, ClassificationRecipe, LanguageRecipe, Recipe, TranslationRecipe
-from regard.config.training import ClassifierTraining, Decoding, LanguageTraining, TextTraining, Training
 
 __all__ = [
-    "ARCHITECTURES",
     "TASKS",
+    "Architecture",
     "Attending",
     "ClassificationRecipe",
     "ClassifierTraining",
@@ -40,15 +50,21 @@ __all__ = [
     "ParallelText",
     "PlainText",
     "Recipe",
+    "Recurrence",
     "Recurrent",
     "RecurrentAttention",
     "RecurrentDecoder",
+    "TaskSettings",
+    "TextData",
     "TextDecoder",
     "TextEncoder",
+    "TextRecipe",
     "TextTraining",
     "Tokenizer",
     "Training",
     "Transformer",
     "Translating",
     "TranslationRecipe",
+    "TranslationTraining",
+    "task_settings",
 ]

@@ -1,105 +1,105 @@
-"""`[data]` and `[tokenizer]`: which text, and the pieces it is cut into."""
+"""`[data]` and `[tokenizer]`: which files, and the tokens that text is cut into."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from regard.config.field import setting
+
+LONGEST = 2**20  # tokens or positions: far beyond any published model's context, and a table of them still fits
 
 
 @dataclass(frozen=True)
 class Data:
     """`[data]`: what every task is told of its files."""
 
-    train: tuple[str, ...] = ()
-    """Training text: TSV, or what else the task reads. Plain, .gz or .xz."""
-    valid: tuple[str, ...] = ()
-    """Validation text, in the same form; never trained on."""
-    test: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    FORM: ClassVar[str] = "name its files"
+    """What a split's list of files should be, for messages."""
+    MOST_FILES: ClassVar[int | None] = None
+    """Files that one split can have, where there is a limit."""
+
+    train: tuple[str, ...] = setting((), path="file")
+    """Training data: TSV, or what else the task reads. Plain, .gz or .xz."""
+    valid: tuple[str, ...] = setting((), path="file")
+    """Validation data, in the same form; never trained on."""
+    test: Mapping[str, tuple[str, ...]] = setting({}, path="file")
     """Test sets by name, each in the same form."""
-    folder: str = ""
+    folder: str = setting("", path="place")
     """Where relative paths start, itself relative to the recipe's folder; `--data` or REGARD_DATA wins over it."""
-    download: Mapping[str, str] = field(default_factory=dict)
+    download: Mapping[str, str] = setting({}, path="place")
     """For a file that is not there: `path = "URL sha256"`, fetched once and checked."""
-    max_pieces: int = 200
-    """Longest text in pieces."""
-    prepared: str = "prepared"
-    """Folder that keeps tokenizers and ids ready for training."""
+    prepared: str = setting("prepared", path="place")
+    """Folder that keeps what is ready for training."""
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The splits without which nothing can be trained."""
+        return ("train", "valid")
+
+    def files_of(self, split: str) -> tuple[str, ...]:
+        """The files of `train`, `valid` or a test set."""
+        return {"train": self.train, "valid": self.valid}.get(split) or self.test[split]
+
+    @property
+    def splits(self) -> dict[str, tuple[str, ...]]:
+        """By setting, the files of every split."""
+        tests = {f"data.test.{name}": files for name, files in self.test.items()}
+        return {"data.train": self.train, "data.valid": self.valid, **tests}
+
+    def impossible(self) -> Iterator[str]:
+        """What is wrong though each setting alone is right."""
+        yield from (f"data.test.{name}: {name!r} cannot name a file" for name in self.test if not is_plain(name))
+        for name, files in self.splits.items():
+            too_many = self.MOST_FILES is not None and len(files) > self.MOST_FILES
+            if too_many or (name.startswith("data.test.") and not files):
+                yield f"{name} names {len(files)} files; {self.FORM.replace('name ', 'give ')}"
+
+    def same_columns(self, *names: str) -> Iterator[str]:
+        """A mistake if two settings mean one column of a single file."""
+        columns = [(name, value) for name in names if (value := getattr(self, name))]
+        distinct = len({value for _, value in columns}) == len(columns)
+        if not distinct and any(len(files) == 1 for files in self.splits.values()):
+            stated = ", ".join(f"data.{name} = {value!r}" for name, value in columns)
+            yield f"{stated}: these must be different columns"
 
 
 @dataclass(frozen=True)
-class ParallelText(Data):
-    """`[data]` of a translation recipe: which files, which columns, which pairs are left out.
+class TextData(Data):
+    """`[data]` of what reads text."""
 
-    A text is one TSV file, or two line-aligned files (source, target).
-    """
-
-    source_language: str = "source"
-    """Language translated from; a label for people, and for Moses tokens in `evaluate --paper`."""
-    target_language: str = "target"
-    """Language translated into."""
-    source_column: int = 1
-    """Column of a TSV that holds the source, counted from 1."""
-    target_column: int = 2
-    """Column of a TSV that holds the target."""
-    split_column: int = 0
-    """Column of a TSV that names the split (train, valid or the test set's name); 0: every row belongs."""
-    max_pieces: int = 200
-    """Pairs with a side of more pieces than this are skipped."""
-    max_ratio: float = 4.0
-    """Pairs whose longer side has over 10 pieces and more than this many times the other's are skipped."""
-
-
-@dataclass(frozen=True)
-class LabelledText(Data):
-    """`[data]` of a classification recipe: texts and what they are to be called.
-
-    A text is one file: TSV, CSV (the name ends in .csv) or JSONL (.jsonl).
-    """
-
-    text: str = "1"
-    """Column of the text: its number, counted from 1, or its name in the file's first row or in JSON."""
-    label: str = "2"
-    """Column of the label."""
-    split: str = ""
-    """Column that names the split (train, valid or the test set's name); nothing: every row belongs."""
-    quoted: bool = False
-    """A cell of a TSV may stand in double quotes, as pandas writes it; a CSV's always may."""
-    replace: Mapping[str, str] = field(default_factory=dict)
-    """Strings that each text has replaced, here and when the model works: `"<br />" = " "`."""
-    hold_out: float = 0.1
-    """Share of the training text that validates, spread evenly over it, when no `valid` is named."""
-    max_pieces: int = 256
-    """Longest text that is read at once, in pieces."""
-    long: str = "ends"
-    """Of a longer text: `first`, its beginning; `ends`, half from each end; `windows`, all of it in overlapping windows that
-    vote."""
-
-
-@dataclass(frozen=True)
-class PlainText(Data):
-    """`[data]` of a language model: text as it is, one file or several that follow each other."""
-
-    documents: str = "stream"
-    """`stream`: lines follow each other, each with its end; `lines`: each line is a document, and knows of no other."""
-    max_pieces: int = 256
-    """Pieces that are read together: the longest way back that the model learns to look."""
+    max_tokens: int = setting(200, least=1, most=LONGEST)
+    """Longest text in tokens."""
 
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """`[tokenizer]`: sub-word pieces learned from the training text by SentencePiece."""
+    """`[tokenizer]`: sub-word tokens learned from the training text by SentencePiece."""
 
-    kind: str = "bpe"
-    """`bpe` (merges the most frequent pair), `unigram` (keeps the most probable pieces), or `words`: whatever stands between
+    kind: str = setting("bpe", choices=("bpe", "unigram", "words"))
+    """`bpe` (merges the most frequent pair), `unigram` (keeps the most probable tokens), or `words`: whatever stands between
     spaces, and what is not in the vocabulary is unknown."""
-    pieces: int = 8_000
-    """Size of the vocabulary, 260 special ones and bytes included (4 of `words`; there 0 means every word of the text); of each
-    vocabulary when `joint` is false."""
+    vocabulary: int = setting(8_000, most=2_000_000)
+    """Size of the vocabulary, 260 special tokens and bytes included (4 of `words`; there 0 means every word of the text); of
+    each vocabulary when `joint` is false."""
     joint: bool = True
     """One vocabulary for both languages, so that embeddings can be tied three ways."""
-    normalization: str = "nmt_nfkc"
+    normalization: str = setting("nmt_nfkc", choices=("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"))
     """Unicode normalisation before splitting: `nmt_nfkc`, `nfkc` or `identity`; `_cf` after the first two folds case."""
-    coverage: float = 0.9995
-    """Share of characters that get a piece of their own; the rest is spelled in bytes."""
-    sample: int = 200_000
+    coverage: float = setting(0.9995, least=0.5, most=1)
+    """Share of characters that get a token of their own; the rest is spelled in bytes."""
+    sample: int = setting(200_000, least=1)
     """Lines of each language that the tokenizer learns from; keeps memory bounded on large corpora."""
+
+    def impossible(self) -> Iterator[str]:
+        """A vocabulary of sub-words holds 4 special tokens and 256 bytes besides; one of words only the special ones."""
+        least = 5 if self.kind == "words" else 260
+        if self.vocabulary < least and not (self.kind == "words" and self.vocabulary == 0):
+            yield f"tokenizer.vocabulary must be at least {least}, not {self.vocabulary}"
+
+
+def is_plain(name: object) -> bool:
+    """Whether a name can be that of a file or folder, and of nothing elsewhere."""
+    return isinstance(name, str) and name not in ("", ".", "..") and not re.search(r"[/\\\0]", name)

@@ -1,23 +1,14 @@
-"""One experiment: the sections of each task, and the tables that say which they are."""
+"""One experiment, and the half of a task's row that needs no torch: its recipes, architectures and names."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any, get_type_hints
 
-from regard.config.data import Data, LabelledText, ParallelText, PlainText, Tokenizer
-from regard.config.models import (
-    Continuing,
-    Convolutional,
-    Model,
-    Recurrent,
-    RecurrentAttention,
-    RecurrentDecoder,
-    TextDecoder,
-    TextEncoder,
-    Transformer,
-    Translating,
-)
-from regard.config.training import ClassifierTraining, Decoding, LanguageTraining, Training
+from regard.config.data import Data, TextData, Tokenizer
+from regard.config.model import Model
+from regard.config.training import Training
 
 
 @dataclass(frozen=True)
@@ -29,55 +20,59 @@ class Recipe:
     task: str = ""
     """What the model does."""
     data: Data = field(default_factory=Data)
-    tokenizer: Tokenizer = field(default_factory=Tokenizer)
     model: Model = field(default_factory=Model)
     training: Training = field(default_factory=Training)
 
-
-@dataclass(frozen=True)
-class TranslationRecipe(Recipe):
-    """Text in one language → text in another."""
-
-    task: str = "translate"
-    data: ParallelText = field(default_factory=ParallelText)
-    model: Translating = field(default_factory=Transformer)
-    decoding: Decoding = field(default_factory=Decoding)
+    def impossible(self) -> Iterator[str]:
+        """What is wrong though each setting alone is right."""
+        yield from self.data.impossible()
+        yield from self.model.impossible()
+        yield from self.training.impossible()
 
 
 @dataclass(frozen=True)
-class ClassificationRecipe(Recipe):
-    """Text → label."""
+class TextRecipe(Recipe):
+    """One with text, which is cut into tokens."""
 
-    task: str = "classify"
-    data: LabelledText = field(default_factory=LabelledText)
-    model: TextEncoder = field(default_factory=TextEncoder)
-    training: ClassifierTraining = field(default_factory=ClassifierTraining)
+    data: TextData = field(default_factory=TextData)
+    tokenizer: Tokenizer = field(default_factory=Tokenizer)
+
+    def impossible(self) -> Iterator[str]:
+        yield from super().impossible()
+        yield from self.tokenizer.impossible()
+        needed = self.data.max_tokens + 1
+        if needed > self.model.max_positions:
+            yield f"data.max_tokens = {needed - 1} needs model.max_positions of at least {needed}"
 
 
 @dataclass(frozen=True)
-class LanguageRecipe(Recipe):
-    """Text → how it goes on."""
+class Architecture:
+    """What `model.architecture` stands for."""
 
-    task: str = "language-model"
-    data: PlainText = field(default_factory=PlainText)
-    model: Continuing = field(default_factory=TextDecoder)
-    training: LanguageTraining = field(default_factory=LanguageTraining)
+    settings: type[Model]
+    sizes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What `model.size` stands for; without any, a size means nothing."""
 
 
-# One row per task: the class of its recipes, whose fields name the classes that read each section …
-TASKS: dict[str, type[Recipe]] = {
-    "translate": TranslationRecipe,
-    "classify": ClassificationRecipe,
-    "language-model": LanguageRecipe,
-}
-# … but for [model], which depends on the architecture. The first is what a recipe means that names none.
-ARCHITECTURES: dict[str, dict[str, type[Model]]] = {
-    "translate": {
-        "transformer": Transformer,
-        "rnn": Recurrent,
-        "rnn-attention": RecurrentAttention,
-        "conv": Convolutional,
-    },
-    "classify": {"transformer": TextEncoder},
-    "language-model": {"transformer": TextDecoder, "rnn": RecurrentDecoder},
-}
+@dataclass(frozen=True)
+class TaskSettings:
+    """All that reading a recipe must know of a task. The other half of its row is in its room: tasks/ROOM/task.py."""
+
+    name: str
+    """What recipes and model files call it; the names of Hugging Face's pipelines where they have one."""
+    aliases: tuple[str, ...]
+    """What they called it before."""
+    room: str
+    """Its folder below regard/tasks."""
+    verb: str
+    """What the command line calls it at work."""
+    recipe: type[Recipe]
+    metrics: tuple[str, ...]
+    """What `training.metric` can be."""
+    architectures: dict[str, Architecture]
+    """By name; the first is what a recipe means that names none. Plug-ins add theirs."""
+
+    @property
+    def sections(self) -> dict[str, Any]:
+        """By name, the classes that read the sections of a recipe; that of [model] depends on the architecture."""
+        return {name: kind for name, kind in get_type_hints(self.recipe).items() if name not in ("name", "task")}

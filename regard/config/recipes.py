@@ -6,29 +6,15 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from regard.config import (
-    ARCHITECTURES,
-    TASKS,
-    Attending,
-    ClassifierTraining,
-    Continuing,
-    Convolutional,
-    Data,
-    LabelledText,
-    LanguageRecipe,
-    Model,
-    ParallelText,
-    Recipe,
-    RecurrentAttention,
-    TextDecoder,
-    TranslationRecipe,
-)
-from regard.config.bounds import AT_LEAST, AT_MOST, BELOW_ONE, CHOICES, METRICS, SIZES
+from regard.config.aliases import PRESENT, renamed
+from regard.config.data import is_plain
+from regard.config.field import bounds_of
+from regard.config.recipe import Recipe, TaskSettings
+from regard.config.tasks import TASKS, names, task_settings
 from regard.errors import ConfigError, UsageError, did_you_mean
 
 if sys.version_info >= (3, 11):
@@ -39,14 +25,7 @@ else:  # pragma: no cover
 
 BUNDLED = "bundled:"
 BUNDLED_FOLDER = Path(__file__).parent.parent / "bundled"
-COLUMNS: dict[type[Data], tuple[str, ...]] = {
-    ParallelText: ("source_column", "target_column", "split_column"),
-    LabelledText: ("text", "label", "split"),
-}
-FORMS: dict[type[Data], str] = {
-    ParallelText: "name one TSV, or a source and a target file",
-    LabelledText: "name one TSV, CSV or JSONL file",
-}
+R = TypeVar("R", bound=Recipe)
 
 
 def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None) -> Recipe:
@@ -70,6 +49,8 @@ def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | N
     except tomllib.TOMLDecodeError as error:
         raise ConfigError([f"{path} is not valid TOML: {error}"]) from None
     given.setdefault("name", path.stem)
+    for note in renamed(given):
+        print(f"regard: {called}: {note}", file=sys.stderr)
     mistakes = [] if folder is None or Path(folder).is_dir() else [f"no folder {folder} to take data from"]
     overrides = tuple(overrides)
     mistakes += _override(given, overrides)
@@ -80,31 +61,60 @@ def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | N
     return replace(recipe, data=replace(recipe.data, folder=str(Path(chosen).resolve())))
 
 
-def load_translation(
-    path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None
-) -> TranslationRecipe:
-    """The same for what only translation has: a recipe of another task is refused."""
+def load_as(kind: type[R], path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None) -> R:
+    """The same for what only one task has: a recipe of another is refused."""
     recipe = load(path, overrides, folder)
-    if not isinstance(recipe, TranslationRecipe):
-        raise UsageError(f"this is for recipes of translation; the task of {path} is {recipe.task!r}")
+    if not isinstance(recipe, kind):
+        raise UsageError(f"this is for recipes of {kind().task!r}; the task of {path} is {recipe.task!r}")
     return recipe
 
 
 def parse(settings: Mapping[str, Any], where: str = "settings") -> Recipe:
     """A recipe from nested dictionaries, such as those stored in a model file."""
-    recipe, mistakes = _build(dict(settings), Origin(Path(where)))
+    given = dict(settings)
+    renamed(given)
+    recipe, mistakes = _build(given, Origin(Path(where)))
     if mistakes:
         raise ConfigError(mistakes)
     return recipe
 
 
 def require_data(recipe: Recipe) -> None:
-    """Refuse to train without text; a recipe that is only stored or decoded with needs none."""
-    held_out = isinstance(recipe.data, LabelledText) and recipe.data.hold_out > 0
-    needed = ("train",) if held_out else ("train", "valid")
-    if missing := [name for name in needed if not getattr(recipe.data, name)]:
-        form = FORMS.get(type(recipe.data), "name its files")
-        raise ConfigError(f'data.{name} is not set; {form}: {name} = ["FILE"]' for name in missing)
+    """Refuse to train without data; a recipe that is only stored or decoded with needs none."""
+    data = recipe.data
+    if missing := [name for name in data.needed if not getattr(data, name)]:
+        raise ConfigError(f'data.{name} is not set; {data.FORM}: {name} = ["FILE"]' for name in missing)
+
+
+def without_places(recipe: R) -> R:
+    """A recipe that says nothing of the machine it is on.
+
+    So it is written into a model file, since where data lay is nobody else's business; and so it is read from one, since a
+    stranger's file may not say where this machine reads and writes.
+    """
+    sections: dict[str, Any] = {}
+    for name in task_settings(recipe.task).sections:
+        section = getattr(recipe, name)
+        changes: dict[str, Any] = {}
+        for each in fields(section):
+            if (kind := bounds_of(each).path) == "file":
+                changes[each.name] = _inside(getattr(section, each.name))
+            elif kind == "place":
+                changes[each.name] = getattr(type(section)(), each.name)
+        sections[name] = replace(section, **changes)
+    return replace(recipe, **sections)
+
+
+def _inside(files: Any) -> Any:
+    """Each path of a setting, or only its last name if it leads out of the folder in which it starts."""
+    if isinstance(files, Mapping):
+        return {name: _inside(each) for name, each in files.items()}
+    if isinstance(files, tuple):
+        return tuple(_inside(each) for each in files)
+    found = Path(files)
+    if files.startswith(BUNDLED) or not (found.anchor or ".." in found.parts):
+        return files
+    return "" if found.name == ".." else found.name
 
 
 def to_dict(recipe: Recipe) -> dict[str, Any]:
@@ -167,7 +177,7 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
     mistakes = []
     for override in overrides:
         name, equals, raw = override.partition("=")
-        parts = name.strip().split(".")
+        parts = PRESENT.get(name.strip(), name.strip()).split(".")
         if not equals or not all(parts):
             mistakes.append(f"cannot read --set {override!r}: write section.key=value, such as model.heads=4")
             continue
@@ -188,17 +198,18 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
 
 
 def _build(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[str]]:
-    task = given.get("task", "translate")
-    if not isinstance(task, str) or task not in TASKS:
-        hint = did_you_mean(str(task), TASKS)
-        return TranslationRecipe(), [f"unknown task {task!r}{origin.of('task')}.{hint} Known: {', '.join(TASKS)}"]
+    task, known = given.get("task", next(iter(TASKS))), names()
+    if not isinstance(task, str) or task not in known:
+        hint = did_you_mean(str(task), known)
+        return Recipe(), [f"unknown task {task!r}{origin.of('task')}.{hint} Known: {', '.join(TASKS)}"]
+    row = known[task]
     mistakes: list[str] = []
     name = given.get("name", "model")
-    if not _plain(name):
+    if not is_plain(name):
         mistakes.append(f"name must be a text in quotes that can name a folder, not {name!r}{origin.of('name')}")
     model = given.get("model", {})
-    model, architecture = _shape(dict(model) if isinstance(model, dict) else {}, task, origin, mistakes)
-    classes = {**sections_of(task), "model": ARCHITECTURES[task][architecture]}
+    model, architecture = _shape(dict(model) if isinstance(model, dict) else {}, row, origin, mistakes)
+    classes = {**row.sections, "model": row.architectures[architecture].settings}
     for key, value in given.items():
         if key in classes and not isinstance(value, dict):
             mistakes.append(f"'{key}' must be a section [{key}]{origin.of(key)}")
@@ -209,25 +220,28 @@ def _build(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[str]]:
     for section, kind in classes.items():
         content = model if section == "model" else given.get(section, {})
         sections[section] = _read_section(section, kind, content if isinstance(content, dict) else {}, origin, mistakes)
-    recipe = TASKS[task](name=str(name), task=task, **sections)
-    return recipe, mistakes or _impossible(recipe)
+    recipe = row.recipe(name=str(name), task=row.name, **sections)
+    return recipe, mistakes or [*recipe.impossible(), *_unknown_metric(recipe, row)]
 
 
-def sections_of(task: str) -> dict[str, Any]:
-    """By name, the classes that read the sections of a task's recipes; that of [model] depends on the architecture."""
-    return {name: kind for name, kind in get_type_hints(TASKS[task]).items() if name not in ("name", "task")}
+def _unknown_metric(recipe: Recipe, row: TaskSettings) -> list[str]:
+    metric = recipe.training.metric
+    if metric in row.metrics:
+        return []
+    hint = did_you_mean(metric, row.metrics)
+    return [f"training.metric must be one of {', '.join(row.metrics)}, not {metric!r}.{hint}"]
 
 
-def _shape(model: dict[str, Any], task: str, origin: Origin, mistakes: list[str]) -> tuple[dict[str, Any], str]:
+def _shape(model: dict[str, Any], row: TaskSettings, origin: Origin, mistakes: list[str]) -> tuple[dict[str, Any], str]:
     """`[model]` with the numbers that its size stands for, and its architecture; what is wrong is left out of it."""
-    known = ARCHITECTURES[task]
+    known = row.architectures
     name = model.get("architecture", next(iter(known)))
     if not isinstance(name, str) or name not in known:
         where, hint = origin.of("model.architecture"), did_you_mean(str(name), known)
         mistakes.append(f"unknown architecture {name!r}{where}.{hint} Known: {', '.join(known)}")
         name = next(iter(known))
         del model["architecture"]
-    sizes = SIZES.get(known[name], {})
+    sizes = known[name].sizes
     size = model.get("size", "base")
     if sizes and (not isinstance(size, str) or size not in sizes):
         mistakes.append(f"model.size must be one of {', '.join(sizes)}, not {size!r}{origin.of('model.size')}")
@@ -235,42 +249,29 @@ def _shape(model: dict[str, Any], task: str, origin: Origin, mistakes: list[str]
     return {**sizes.get(size, {}), **model}, name
 
 
-def _plain(name: object) -> bool:
-    """Whether a name can be that of a file or folder, and of nothing elsewhere."""
-    return isinstance(name, str) and name not in ("", ".", "..") and not re.search(r"[/\\\0]", name)
-
-
 def _read_section(section: str, kind: type, content: dict[str, Any], origin: Origin, mistakes: list[str]) -> Any:
-    hints = get_type_hints(kind)
+    hints, known = get_type_hints(kind), {each.name: bounds_of(each) for each in fields(kind)}
     values: dict[str, Any] = {}
     for key, value in content.items():
         name = f"{section}.{key}"
         where = origin.of(name)
-        if key not in hints:
-            mistakes.append(f"unknown setting '{name}'{where}.{did_you_mean(name, [f'{section}.{k}' for k in hints])}")
+        if key not in known:
+            mistakes.append(f"unknown setting '{name}'{where}.{did_you_mean(name, [f'{section}.{k}' for k in known])}")
             continue
         try:
             values[key] = _convert(value, hints[key])
         except TypeError as error:
             mistakes.append(f"{name} must be {error}, not {value!r}{where}")
             continue
-        if name in CHOICES and values[key] not in CHOICES[name]:
-            hint = did_you_mean(str(value), CHOICES[name])
-            mistakes.append(f"{name} must be one of {', '.join(CHOICES[name])}, not {value!r}{where}.{hint}")
+        bounds = known[key]
+        if bounds.choices and values[key] not in bounds.choices:
+            hint = did_you_mean(str(value), bounds.choices)
+            mistakes.append(f"{name} must be one of {', '.join(bounds.choices)}, not {value!r}{where}.{hint}")
         for number in values[key] if isinstance(values[key], tuple) else (values[key],):
-            if limit := isinstance(number, (int, float)) and _limit(name, number):
+            if limit := isinstance(number, (int, float)) and bounds.broken_by(number):
                 mistakes.append(f"{name} must be {limit}, not {value!r}{where}")
                 break
     return kind(**values)
-
-
-def _limit(name: str, number: float) -> str:
-    """The limit that a number breaks, or nothing."""
-    if number < AT_LEAST.get(name, 0):
-        return f"at least {AT_LEAST.get(name, 0)}"
-    if number > AT_MOST.get(name, number):
-        return f"at most {AT_MOST[name]}"
-    return "below 1" if name in BELOW_ONE and number >= 1 else ""
 
 
 def _convert(value: Any, wanted: Any) -> Any:
@@ -294,87 +295,3 @@ def _convert(value: Any, wanted: Any) -> Any:
         names = {int: "a whole number", float: "a number", str: "a text in quotes", bool: "true or false"}
         raise TypeError(names[wanted])
     return value
-
-
-def _impossible(recipe: Recipe) -> list[str]:
-    """Combinations that are each valid alone."""
-    mistakes = [*_impossible_files(recipe.data), *_impossible_shape(recipe.model), *_impossible_pieces(recipe)]
-    if isinstance(recipe, TranslationRecipe) and recipe.model.tied and not recipe.tokenizer.joint:
-        mistakes.append("model.tied = true needs tokenizer.joint = true: one matrix cannot serve two vocabularies")
-    needed = recipe.data.max_pieces + 1
-    if needed > recipe.model.max_positions:
-        mistakes.append(f"data.max_pieces = {needed - 1} needs model.max_positions of at least {needed}")
-    if isinstance(recipe, LanguageRecipe) and isinstance(recipe.model, TextDecoder) and recipe.model.pointer:
-        reasons = {
-            "label_smoothing": "it says itself how sure it is",
-            "word_dropout": "it can point only at what it reads",
-        }
-        mistakes += [
-            f"model.pointer = true needs training.{setting} = 0: {reason}"
-            for setting, reason in reasons.items()
-            if getattr(recipe.training, setting)
-        ]
-    training, metrics = recipe.training, METRICS[recipe.task]
-    if training.probes and recipe.task != "translate":
-        mistakes.append("training.probes films how translations align; leave it 0 for other tasks")
-    if isinstance(training, ClassifierTraining) and training.patience and training.masked_epochs:
-        mistakes.append(
-            "training.patience needs training.masked_epochs = 0: while pieces are guessed, no validation gets better"
-        )
-    if training.batch_tokens < training.accumulate:
-        mistakes.append("training.accumulate cannot exceed training.batch_tokens")
-    if training.metric not in metrics:
-        hint = did_you_mean(training.metric, metrics)
-        mistakes.append(f"training.metric must be one of {', '.join(metrics)}, not {training.metric!r}.{hint}")
-    return mistakes
-
-
-def _impossible_pieces(recipe: Recipe) -> list[str]:
-    """A vocabulary of sub-words holds 4 special pieces and 256 bytes besides; one of words only the special ones."""
-    kind, pieces = recipe.tokenizer.kind, recipe.tokenizer.pieces
-    least = 5 if kind == "words" else 260
-    if kind == "words" and isinstance(recipe, TranslationRecipe):
-        return [
-            'tokenizer.kind = "words" has no bytes to spell what it lacks, so it cannot translate; bpe or unigram can'
-        ]
-    if pieces >= least or (kind == "words" and pieces == 0):
-        return []
-    return [f"tokenizer.pieces must be at least {least}, not {pieces}"]
-
-
-def _impossible_shape(model: Model) -> list[str]:
-    mistakes = []
-    if isinstance(model, Attending) and model.width % model.heads:
-        fitting = [heads for heads in range(1, model.width + 1) if model.width % heads == 0]
-        near = min(fitting, key=lambda heads: abs(heads - model.heads))
-        mistakes.append(f"model.heads = {model.heads} does not divide model.width = {model.width}; {near} would")
-    if isinstance(model, Attending) and model.positions == "sinusoidal" and model.width % 2:
-        mistakes.append(f"model.width = {model.width} must be even for sinusoidal positions (sine and cosine pairs)")
-    if isinstance(model, RecurrentAttention) and model.width % 2:
-        mistakes.append(f"model.width = {model.width} must be even: the encoder reads both ways, half of it each")
-    if isinstance(model, Convolutional) and not model.kernel % 2:
-        mistakes.append(f"model.kernel = {model.kernel} must be odd, to see as far to the left as to the right")
-    if isinstance(model, Continuing) and any(low >= high for low, high in pairwise(model.cutoffs)):
-        mistakes.append(f"model.cutoffs = {list(model.cutoffs)} must rise")
-    return mistakes
-
-
-def _impossible_files(data: Data) -> list[str]:
-    tests = {f"data.test.{name}": files for name, files in data.test.items()}
-    splits = {"data.train": data.train, "data.valid": data.valid, **tests}
-    mistakes = [f"data.test.{name}: {name!r} cannot name a file" for name in data.test if not _plain(name)]
-    most = {ParallelText: 2, LabelledText: 1}.get(type(data))
-    for name, files in splits.items():
-        if (most and len(files) > most) or (name in tests and not files):
-            form = FORMS.get(type(data), "name at least one").replace("name ", "give ")
-            mistakes.append(f"{name} names {len(files)} files; {form}")
-    return [*mistakes, *_impossible_columns(data, splits)]
-
-
-def _impossible_columns(data: Data, splits: Mapping[str, tuple[str, ...]]) -> list[str]:
-    names = COLUMNS.get(type(data), ())
-    columns = [(name, value) for name in names if (value := getattr(data, name))]
-    if len({value for _, value in columns}) == len(columns) or all(len(files) != 1 for files in splits.values()):
-        return []
-    stated = ", ".join(f"data.{name} = {value!r}" for name, value in columns)
-    return [f"{stated}: these must be different columns"]

@@ -31,8 +31,8 @@ class Counts:
 class Cleaner:
     """Applies the rules to chunk after chunk and counts; a validation text only loses what cannot be used."""
 
-    def __init__(self, max_pieces: int, max_ratio: float, *, training: bool) -> None:
-        self._max_pieces, self._max_ratio, self._training = max_pieces, max_ratio, training
+    def __init__(self, max_tokens: int, max_ratio: float, *, training: bool) -> None:
+        self._max_tokens, self._max_ratio, self._training = max_tokens, max_ratio, training
         self._seen = Seen()
         rules = ("empty", "long", "disproportionate", "duplicate") if training else ("empty", "long")
         self.counts = Counts(skipped=dict.fromkeys(rules, 0))
@@ -42,7 +42,7 @@ class Cleaner:
         self.counts.read += len(chunk.lengths)
         shorter, longer = chunk.lengths.min(axis=1), chunk.lengths.max(axis=1)
         keep = self._pass("empty", np.ones(len(shorter), dtype=bool), shorter == 0)
-        keep = self._pass("long", keep, longer > self._max_pieces)
+        keep = self._pass("long", keep, longer > self._max_tokens)
         if self._training:
             keep = self._pass("disproportionate", keep, (longer > SHORT) & (longer > self._max_ratio * shorter))
             repeated = np.zeros(len(keep), dtype=bool)
@@ -91,7 +91,7 @@ class Seen:
 class Report:
     """What was read, kept and skipped, by which rule."""
 
-    max_pieces: int
+    max_tokens: int
     max_ratio: float
     train: Counts
     valid: Counts
@@ -100,7 +100,7 @@ class Report:
     def from_dict(cls, stored: Mapping[str, Any]) -> Report:
         """Read what `dataclasses.asdict` made of a report."""
         splits = {name: Counts(**stored[name]) for name in ("train", "valid")}
-        return cls(stored["max_pieces"], stored["max_ratio"], **splits)
+        return cls(stored["max_tokens"], stored["max_ratio"], **splits)
 
     def lines(self) -> list[str]:
         """The report for people."""
@@ -115,7 +115,7 @@ class Report:
     def _split_lines(self, name: str, counts: Counts) -> list[str]:
         words = {
             "empty": "a side is empty",
-            "long": f"a side has more than {self.max_pieces:,} pieces (data.max_pieces)",
+            "long": f"a side has more than {self.max_tokens:,} pieces (data.max_tokens)",
             "disproportionate": f"the longer side has over {SHORT} pieces and more than {self.max_ratio:g} times"
             " the other's (data.max_ratio)",
             "duplicate": "the same pair stood earlier",

@@ -25,7 +25,7 @@ from regard.data.progress import progress
 from regard.data.tokenizer import Tokenizer, train_text_tokenizer
 from regard.errors import DataError, did_you_mean
 
-SETTINGS = ("text", "label", "split", "quoted", "replace", "hold_out", "max_pieces")
+SETTINGS = ("text", "label", "split", "quoted", "replace", "hold_out", "max_tokens")
 CHUNK = 1_000  # texts encoded together
 SHOWN = 20  # labels in a message
 GOLDEN = 0.618033988749895  # its multiples are spread evenly between whole numbers
@@ -201,7 +201,7 @@ class Counts:
 class Report:
     """What was read, kept and will be shortened, and how often each label occurs."""
 
-    max_pieces: int
+    max_tokens: int
     words: bool
     """Whether pieces are words, and what the vocabulary lacks is unknown; it is spelled in bytes otherwise."""
     labels: list[str]
@@ -212,7 +212,7 @@ class Report:
     def from_dict(cls, stored: Mapping[str, Any]) -> Report:
         """Read what `dataclasses.asdict` made of a report."""
         splits = {name: Counts(**stored[name]) for name in ("train", "valid")}
-        return cls(stored["max_pieces"], stored["words"], list(stored["labels"]), **splits)
+        return cls(stored["max_tokens"], stored["words"], list(stored["labels"]), **splits)
 
     def lines(self) -> list[str]:
         """The report for people."""
@@ -241,8 +241,8 @@ class Report:
         rare = "unknown" if self.words else "single bytes of unseen characters"
         lines.append(f"  {counts.pieces:,} pieces, {counts.pieces / counts.kept:.1f} per text,"
                      f" {counts.rare / max(1, counts.pieces):.3%} of them {rare}")  # fmt: skip
-        lines.append(f"  {counts.long:,} texts ({counts.long / counts.kept:.1%}) are longer than data.max_pieces ="
-                     f" {self.max_pieces:,}; see data.long")  # fmt: skip
+        lines.append(f"  {counts.long:,} texts ({counts.long / counts.kept:.1%}) are longer than data.max_tokens ="
+                     f" {self.max_tokens:,}; see data.long")  # fmt: skip
         return lines
 
 
@@ -269,7 +269,7 @@ def build(folder: Path, recipe: ClassificationRecipe, workers: int | None, show:
         for split, size in (("train", total), ("valid", None)):
             examples = counted(read_split(data, split), bar, f"Encoding {split}", size)
             splits[split], counts[split] = _write(folder, split, examples, tokenizer, labels, data)
-    return splits, Report(data.max_pieces, tokenizer.words, labels, **counts)
+    return splits, Report(data.max_tokens, tokenizer.words, labels, **counts)
 
 
 def _write(
@@ -292,7 +292,7 @@ def _write(
             lengths = np.array([(len(ids), 1) for ids, _ in kept], dtype=np.int32)
             flat = np.fromiter(chain.from_iterable((*ids, number) for ids, number in kept), dtype=np.int64)
             of_text = np.repeat(np.tile([True, False], len(kept)), lengths.ravel())
-            counts.long += int((lengths[:, 0] > data.max_pieces).sum())
+            counts.long += int((lengths[:, 0] > data.max_tokens).sum())
             counts.pieces += int(lengths[:, 0].sum())
             counts.rare += int((of_text & tokenizer.rare(flat)).sum())
             writer.add(flat, lengths)

@@ -25,7 +25,7 @@ from regard.files import replacing
 
 __all__ = ["SETTINGS", "Report", "build"]
 
-SETTINGS = ("source_column", "target_column", "split_column", "max_pieces", "max_ratio")
+SETTINGS = ("source_column", "target_column", "split_column", "max_tokens", "max_ratio")
 TOKENIZER = "tokenizer.json"
 WORTH_A_PROCESS = 250_000
 """Pairs that keep another process busy for several times what it takes to start."""
@@ -50,7 +50,7 @@ def build(folder: Path, recipe: TranslationRecipe, workers: int | None, show: bo
         splits: dict[str, Any] = {}
         counts: dict[str, Counts] = {}
         for split, processes, size in (("train", workers, total), ("valid", 1, None)):
-            cleaner = Cleaner(recipe.data.max_pieces, recipe.data.max_ratio, training=split == "train")
+            cleaner = Cleaner(recipe.data.max_tokens, recipe.data.max_ratio, training=split == "train")
             files = recipe.data.train if split == "train" else recipe.data.valid
             pairs = counted(read_pairs(files, recipe.data, split), bar, f"Encoding {split}", size)
             chunks = encode_corpus(pairs, folder / TOKENIZER, processes)
@@ -59,7 +59,7 @@ def build(folder: Path, recipe: TranslationRecipe, workers: int | None, show: bo
                     writer.add(kept.ids, kept.lengths)
                 splits[split] = writer.finish()
             counts[split] = cleaner.counts
-    return splits, Report(recipe.data.max_pieces, recipe.data.max_ratio, **counts)
+    return splits, Report(recipe.data.max_tokens, recipe.data.max_ratio, **counts)
 
 
 def write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:
@@ -80,7 +80,7 @@ def counted(items: Iterable[T], bar: Progress, doing: str, total: int | None) ->
 
 def sample_size(settings: config.Tokenizer) -> int:
     """How many lines a tokenizer learns from: all, where every word of the text is to have its piece."""
-    return settings.sample if settings.pieces else sys.maxsize
+    return settings.sample if settings.vocabulary else sys.maxsize
 
 
 def take_sample(items: Iterable[T], size: int) -> tuple[list[T], int]:

@@ -18,7 +18,7 @@ from regard.data.progress import progress
 from regard.data.tokenizer import BYTES, END, UNKNOWN, Tokenizer, train_text_tokenizer
 from regard.errors import DataError
 
-SETTINGS = ("documents", "max_pieces")
+SETTINGS = ("documents", "max_tokens")
 CHUNK = 1_000  # lines encoded together
 
 

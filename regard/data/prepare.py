@@ -1,7 +1,6 @@
-"""Corpus → prepared folder: cleans and counts the text, trains the tokenizer and writes the ids, once.
+"""Corpus → prepared folder: cleaned, counted and written as training reads it, once.
 
-A folder is finished or not there: it is built under another name and renamed. What is built of pairs, of labelled and
-of plain text is in files of their own.
+A folder is finished or not there: it is built under another name and renamed. What is built, a task's own Builder says.
 """
 
 from __future__ import annotations
@@ -13,26 +12,48 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from regard.config import Data, LabelledText, ParallelText, PlainText, Recipe
-from regard.data import labelled, pairs, plain
+from regard.config import Recipe
 from regard.data.corpus import locate
-from regard.data.encoding import load_tokenizer
-from regard.data.ids import MANIFEST, PairIds, checksum, read_manifest
-from regard.data.pairs import TOKENIZER
-from regard.data.tokenizer import Tokenizer
+from regard.data.ids import MANIFEST, checksum, read_manifest
 from regard.errors import DataError
 from regard.files import replacing
 
 FORMAT = 1
-"""Raised whenever the same settings and text would give other files."""
-BUILDERS: dict[type[Data], Any] = {ParallelText: pairs, LabelledText: labelled, PlainText: plain}
-"""By kind of text, the module that builds its folder; each has SETTINGS, Report and build."""
+"""Raised whenever the same settings and data would give other files."""
+
+
+class Report(Protocol):
+    """What was read, kept and left out."""
+
+    def lines(self) -> list[str]:
+        """For people."""
+        ...
+
+    def check(self) -> None:
+        """Refuse a corpus of which nothing is left."""
+        ...
+
+
+@dataclass(frozen=True)
+class Builder:
+    """How the corpus of a task becomes a prepared folder."""
+
+    settings: tuple[str, ...]
+    """Settings of [data] that decide what the folder holds, besides the files themselves …"""
+    sections: tuple[str, ...]
+    """… and whole sections of the recipe that do."""
+    build: Callable[..., tuple[dict[str, Any], Any]]
+    """(folder, recipe, processes, whether to show progress) → what the manifest says of each split, and the Report."""
+    report: Callable[[Mapping[str, Any]], Report]
+    """Reads what `dataclasses.asdict` made of a Report."""
+    open: Callable[[Path, Any], tuple[Any, Any, Any]]
+    """(folder, Report) → the assets that a model file will carry, and the data sets `train` and `valid`."""
 
 
 @dataclass(frozen=True)
@@ -40,26 +61,22 @@ class Prepared:
     """A corpus ready for training."""
 
     folder: Path
-    tokenizer: Tokenizer
-    train: PairIds
-    valid: PairIds
-    report: pairs.Report | labelled.Report | plain.Report
+    assets: Any
+    """What a model file will carry, as far as the corpus decides it."""
+    train: Any
+    valid: Any
+    report: Any
     checksums: dict[str, str]
     """sha256 of each input file, by the name that the recipe gives it."""
 
-    @property
-    def labels(self) -> list[str]:
-        """What texts are called, if they are; a label's number is its place."""
-        return self.report.labels if isinstance(self.report, labelled.Report) else []
 
-
-def prepare(recipe: Recipe, *, workers: int | None = None, show: bool = True) -> Prepared:
-    """Open the prepared corpus of a recipe; build it first if settings or text are new."""
-    settings = _settings(recipe)
+def prepare(recipe: Recipe, builder: Builder, *, workers: int | None = None, show: bool = True) -> Prepared:
+    """Open the prepared corpus of a recipe; build it first if settings or data are new."""
+    settings = _settings(recipe, builder)
     code = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
     folder = Path(recipe.data.prepared) / f"{recipe.name}-{code}"
     inputs = {name: locate(name, recipe.data) for name in (*recipe.data.train, *recipe.data.valid)}
-    found = _reuse(folder, recipe, settings, inputs)
+    found = _reuse(folder, builder, settings, inputs)
     if found is not None:
         return found
     try:
@@ -68,39 +85,34 @@ def prepare(recipe: Recipe, *, workers: int | None = None, show: bool = True) ->
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as name:
             built = Path(name) / "built"
             built.mkdir()
-            _build(built, recipe, settings, inputs, workers, show)
-            _publish(built, folder, lambda: _reuse(folder, recipe, settings, inputs))
+            _build(built, recipe, builder, settings, inputs, workers, show)
+            _publish(built, folder, lambda: _reuse(folder, builder, settings, inputs))
     except OSError as error:
         raise DataError(f"cannot write the prepared corpus {folder}: {error}; see data.prepared") from error
-    return _open(folder, recipe)
+    return _open(folder, builder)
 
 
-def _settings(recipe: Recipe) -> dict[str, Any]:
-    """All that decides what the folder holds, apart from the text itself."""
-    data = {name: getattr(recipe.data, name) for name in ("train", "valid", *BUILDERS[type(recipe.data)].SETTINGS)}
-    plain: dict[str, Any] = json.loads(
-        json.dumps({"format": FORMAT, "data": data, "tokenizer": asdict(recipe.tokenizer)})
-    )
+def _settings(recipe: Recipe, builder: Builder) -> dict[str, Any]:
+    """All that decides what the folder holds, apart from the data itself."""
+    data = {name: getattr(recipe.data, name) for name in ("train", "valid", *builder.settings)}
+    sections = {name: asdict(getattr(recipe, name)) for name in builder.sections}
+    plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "data": data, **sections}))
     return plain
 
 
-def _open(folder: Path, recipe: Recipe) -> Prepared:
+def _open(folder: Path, builder: Builder) -> Prepared:
     manifest = read_manifest(folder)
     try:
-        return Prepared(
-            folder,
-            load_tokenizer(folder / TOKENIZER),
-            PairIds.open(folder, "train"),
-            PairIds.open(folder, "valid"),
-            BUILDERS[type(recipe.data)].Report.from_dict(manifest["report"]),
-            {name: stamp["sha256"] for name, stamp in manifest["inputs"].items()},
-        )
+        report = builder.report(manifest["report"])
+        assets, train, valid = builder.open(folder, report)
+        checksums = {name: stamp["sha256"] for name, stamp in manifest["inputs"].items()}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{folder} is damaged ({error}); delete it and run `regard prepare` again") from None
+    return Prepared(folder, assets, train, valid, report, checksums)
 
 
-def _reuse(folder: Path, recipe: Recipe, settings: dict[str, Any], inputs: dict[str, Path]) -> Prepared | None:
-    """The folder as it is, if it was made from these settings and this text."""
+def _reuse(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dict[str, Path]) -> Prepared | None:
+    """The folder as it is, if it was made from these settings and this data."""
     try:
         manifest = read_manifest(folder)
         if manifest["settings"] != settings or manifest["inputs"].keys() != inputs.keys():
@@ -112,7 +124,7 @@ def _reuse(folder: Path, recipe: Recipe, settings: dict[str, Any], inputs: dict[
             if not same and checksum(path) != old["sha256"]:
                 return None
             fresh[name] = {**now, "sha256": old["sha256"]}
-        opened = _open(folder, recipe)
+        opened = _open(folder, builder)
     except (DataError, KeyError, TypeError, AttributeError):
         return None
     if fresh != manifest["inputs"]:
@@ -132,10 +144,16 @@ def _write_json(path: Path, content: object) -> None:
 
 
 def _build(
-    folder: Path, recipe: Recipe, settings: dict[str, Any], inputs: dict[str, Path], workers: int | None, show: bool
+    folder: Path,
+    recipe: Recipe,
+    builder: Builder,
+    settings: dict[str, Any],
+    inputs: dict[str, Path],
+    workers: int | None,
+    show: bool,
 ) -> None:
     stamps = {name: {**_stamp(path), "sha256": checksum(path)} for name, path in inputs.items()}
-    splits, report = BUILDERS[type(recipe.data)].build(folder, recipe, workers, show)
+    splits, report = builder.build(folder, recipe, workers, show)
     report.check()
     manifest = {"settings": settings, "inputs": stamps, "splits": splits, "report": asdict(report)}
     _write_json(folder / MANIFEST, manifest)

@@ -170,8 +170,8 @@ def _train(lines: Iterable[str], settings: config.Tokenizer, text: str) -> bytes
             sentence_iterator=iter(lines),
             model_writer=written,
             model_type="word" if words else settings.kind,
-            vocab_size=settings.pieces or UNKNOWN + 2,
-            use_all_vocab=settings.pieces == 0,
+            vocab_size=settings.vocabulary or UNKNOWN + 2,
+            use_all_vocab=settings.vocabulary == 0,
             character_coverage=1.0 if words else settings.coverage,
             normalization_rule_name=settings.normalization,
             max_sentence_length=_LONGEST,
@@ -189,7 +189,7 @@ def _train(lines: Iterable[str], settings: config.Tokenizer, text: str) -> bytes
 
 def _explain(message: str, settings: config.Tokenizer, text: str) -> DataError:
     """SentencePiece's complaint in the words of the recipe."""
-    asked = f"tokenizer.pieces = {settings.pieces:,}"
+    asked = f"tokenizer.vocabulary = {settings.vocabulary:,}"
     if found := re.search(r"value <= (\d+)", message):
         rare = settings.coverage < 1 and settings.kind != "words"
         hint = f"; tokenizer.coverage = {settings.coverage:g} leaves its rarest characters to bytes" if rare else ""

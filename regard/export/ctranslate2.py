@@ -9,11 +9,11 @@ import numpy as np
 from torch import Tensor, nn
 
 from regard import config
-from regard.checkpoint import Trained
 from regard.data.tokenizer import END, START, UNKNOWN, Side, Tokenizer
 from regard.export.folder import describe, need, replacing, transformer_of
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
 from regard.models.transformer import Transformer
+from regard.tasks.task import Trained
 
 NAME = "ctranslate2"
 
@@ -29,7 +29,7 @@ def write_model(trained: Trained, folder: Path, *, int8: bool = False, made_from
     need(NAME)
     import ctranslate2
 
-    model = specification(*transformer_of(trained, NAME), trained.tokenizer)
+    model = specification(*transformer_of(trained, NAME), trained.assets.tokenizer)
     model.validate()
     model.optimize(quantization="int8" if int8 else None)
     model.save(str(folder))

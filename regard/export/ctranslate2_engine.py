@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard import config
-from regard.checkpoint import Trained, find_model, load_model
+from regard.checkpoint import find_model
 from regard.data.tokenizer import END, PAD, START, UNKNOWN
 from regard.decoding.batches import in_batches
 from regard.decoding.options import Hypothesis, Search
 from regard.errors import CheckpointError, UsageError
 from regard.export.ctranslate2 import NAME, write_model
 from regard.export.folder import default_folder, fingerprint, need, read_description
+from regard.tasks.task import Trained
+from regard.tasks.trained import load_trained
 from regard.tasks.translation.native import length_limit
 
 NO_PENALTY = 1e-6  # at exactly 0 CTranslate2 would search on until the first place of the beam ends
@@ -50,7 +52,7 @@ def open_engine(
             if description.get("fingerprint") == made_from and (int8 or not description.get("int8")):
                 return CTranslate2Engine(folder, int8, threads, exact)
             notice = f"{folder} is not an export of the model as it is now, so it was converted again for this run"
-        model = load_model(file)
+        model = load_trained(file)
     with tempfile.TemporaryDirectory(prefix="regard-") as temporary:
         write_model(model, Path(temporary))
         engine = CTranslate2Engine(Path(temporary), int8, threads, exact)  # all is in memory once this returns

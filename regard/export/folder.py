@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from regard import __version__, config, files
-from regard.checkpoint import BUNDLED_FOLDER, MODEL, Trained, without_paths
+from regard.checkpoint import BUNDLED_FOLDER, MODEL
 from regard.config import recipes
 from regard.errors import CheckpointError, UsageError
 from regard.models.transformer import Transformer
+from regard.tasks.task import Trained
 
 FORMAT = 1
 DESCRIPTION = "regard.json"
@@ -83,11 +84,10 @@ def read_description(folder: Path) -> dict[str, Any] | None:
 def describe(folder: Path, trained: Trained, engine: str, made_from: str, **facts: Any) -> None:
     """Put beside an exported model what is needed to use it: tokenizer, recipe and provenance."""
     names = {"joint": "tokenizer.model", "source": "source.model", "target": "target.model"}
-    pieces = {names[side]: base64.b64decode(text) for side, text in trained.tokenizer.to_dict().items()}
+    pieces = {names[side]: base64.b64decode(text) for side, text in trained.assets.tokenizer.to_dict().items()}
     for name, content in pieces.items():
         (folder / name).write_bytes(content)
-    settings = without_paths(recipes.to_dict(trained.recipe))
-    settings["data"]["folder"] = ""
+    settings = recipes.to_dict(recipes.without_places(trained.recipe))
     description = {
         "format": FORMAT,
         "engine": engine,

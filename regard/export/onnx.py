@@ -18,12 +18,12 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.scaled_dot import attend
-from regard.checkpoint import Trained
 from regard.data.tokenizer import END, PAD
 from regard.errors import CheckpointError
 from regard.export.folder import describe, need, read_description, replacing, transformer_of
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer, FeedForward, Residual
 from regard.models.transformer import Transformer
+from regard.tasks.task import Trained
 
 NAME = "onnx"
 ENCODER, DECODER = "encoder.onnx", "decoder.onnx"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from regard import Classifier, TextWriter, Translator
+from regard import Classifier, TextGenerator, Translator
 from regard.serve.desk import AtWork, path_of
 from regard.serve.limits import Limits
 from regard.tasks.translation.page import scenes_of
@@ -82,13 +82,13 @@ def classifications(classifier: Classifier, texts: list[str]) -> list[bytes]:
     return [encode(each.to_dict()) for each in classifier.classify(texts)]
 
 
-def generations(writer: TextWriter, options: Mapping[str, Any], prompts: list[str]) -> list[bytes]:
+def generations(writer: TextGenerator, options: Mapping[str, Any], prompts: list[str]) -> list[bytes]:
     """Of prompts that share a model and its options."""
     return [encode(each.to_dict()) for each in writer.generate(prompts, **options)]
 
 
 def generation_told(
-    writer: TextWriter, options: Mapping[str, Any], name: str, on_text: Callable[[str], None], prompts: list[str]
+    writer: TextGenerator, options: Mapping[str, Any], name: str, on_text: Callable[[str], None], prompts: list[str]
 ) -> list[bytes]:
     """Of one prompt, whose text is told while it is written; then the whole answer."""
     [prompt] = prompts

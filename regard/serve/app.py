@@ -15,7 +15,7 @@ from typing import Any
 from fastapi import Depends, FastAPI, Request
 from starlette.responses import HTMLResponse, Response
 
-from regard import Classifier, TextWriter, Translator, __version__
+from regard import Classifier, TextGenerator, Translator, __version__
 from regard.serve import answers, schemas
 from regard.serve.counters import CONTENT_TYPE
 from regard.serve.desk import AtWork, Desk
@@ -151,11 +151,11 @@ def _add_classifying(app: FastAPI, desk: Desk) -> None:
 
 
 def _add_generating(app: FastAPI, desk: Desk) -> None:
-    @app.post("/generate", **_endpoint(desk, TextWriter, schemas.GenerateAnswer, content={"text/event-stream": {}}))
+    @app.post("/generate", **_endpoint(desk, TextGenerator, schemas.GenerateAnswer, content={"text/event-stream": {}}))
     async def generate(asked: schemas.GenerateRequest, request: Request) -> Response:
         """Go on with one or many prompts. With `stream`, what is written comes as server-sent events: `text`, `text`, …
         and at last `done` with the whole answer, or `error` with what went wrong."""
-        name, writer = desk.find(asked.model, TextWriter)
+        name, writer = desk.find(asked.model, TextGenerator)
         desk.check_texts(asked.prompt)
         most = asked.most or min(MOST, desk.limits.pieces)
         desk.check("most (pieces to write)", most, desk.limits.pieces, "Go on from there with another request.")

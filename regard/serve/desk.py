@@ -8,14 +8,14 @@ from typing import Any, TypeAlias, TypeVar
 
 from fastapi import Request
 
-from regard import Classifier, TextWriter, Translator
+from regard import Classifier, TextGenerator, Translator
 from regard.serve.counters import Metrics
 from regard.serve.gate import CLIENT_LEFT
 from regard.serve.limits import Limits, Refusal
 from regard.serve.worker import Job, Worker
-from regard.tasks.registry import TASKS
+from regard.tasks.registry import find_task
 
-AtWork: TypeAlias = Translator | Classifier | TextWriter
+AtWork: TypeAlias = Translator | Classifier | TextGenerator
 T = TypeVar("T")
 
 PATHS = (
@@ -25,7 +25,7 @@ PATHS = (
 
 def path_of(model: AtWork) -> str:
     """Where a model is asked for what it was trained for."""
-    return f"/{TASKS[model.recipe.task].verb}"
+    return f"/{find_task(model.recipe.task).verb}"
 
 
 class Desk:

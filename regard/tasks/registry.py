@@ -1,40 +1,75 @@
-"""What a recipe's `task` stands for: the one table of tasks, a row for each."""
+"""The rows of all tasks, by the names of config/tasks.py."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from regard.data import labelled, plain
-from regard.tasks.classification import training as classify
-from regard.tasks.classification.classifier import Classifier
-from regard.tasks.language_model import training as language
-from regard.tasks.language_model.generator import TextWriter
-from regard.tasks.translation import training as translate
-from regard.tasks.translation.translator import Translator
-from regard.training.loss import Loss
-from regard.training.task import Task
+import torch
+from torch import nn
 
+from regard import config
+from regard.config.tasks import TASKS as SETTINGS
+from regard.config.tasks import names, task_settings
+from regard.data.prepare import Prepared
+from regard.data.prepare import prepare as prepare_with
+from regard.errors import UsageError
 
-class Row(NamedTuple):
-    """The sides of a task."""
+if TYPE_CHECKING:
+    from regard.tasks.task import Task
 
-    verb: str
-    """What the command line calls it at work."""
-    training: Callable[..., Task]
-    """What the loop trains with: of a recipe, its prepared text, the parts of an update and a device."""
-    working: Callable[..., Translator | Classifier | TextWriter]
-    """What `regard.load` returns."""
-    read: Callable[[Any, str], Iterator[Any]]
-    """(`[data]`, name of a split) → its texts."""
-    rehearsed_loss: Callable[[Any, Any, int], tuple[Loss, int]]
-    """(recipe, model, tokens) → the loss of about so many made-up tokens, and what it is a sum over."""
+_given: dict[str, Task] = {}  # rows from outside of the package
 
 
-TASKS = {
-    "translate": Row(
-        "translate", translate.TranslationTask, Translator, translate.read_split, translate.rehearsed_loss
-    ),
-    "classify": Row("classify", classify.ClassificationTask, Classifier, labelled.read_split, classify.rehearsed_loss),
-    "language-model": Row("generate", language.LanguageTask, TextWriter, plain.read_split, language.rehearsed_loss),
-}
+def find_task(name: str) -> Task:
+    """The row of a task, by its name or an alias; its room is opened when first asked for."""
+    settings = task_settings(name)
+    if settings.name in _given:
+        return _given[settings.name]
+    row: Task = import_module(f"regard.tasks.{settings.room}.task").TASK
+    return row
+
+
+def all_tasks() -> list[Task]:
+    """In the order of the table."""
+    return [find_task(name) for name in SETTINGS]
+
+
+def register_task(row: Task) -> None:
+    """Add a task from outside of the package: what recipes, loop, files, pages and service then know it by."""
+    if taken := {row.name, *row.settings.aliases} & set(names()):
+        raise UsageError(f"there is a task {sorted(taken)[0]!r} already; give this one another name")
+    _given[row.name] = row
+    SETTINGS[row.name] = row.settings
+
+
+def forget_task(name: str) -> None:
+    """Take back what `register_task` did."""
+    del _given[name], SETTINGS[name]
+
+
+def build(settings: config.Model, *sizes: int) -> Any:
+    """An untrained model of whatever task has these settings."""
+    for row in all_tasks():
+        if type(settings) in row.models:
+            return row.build(settings, sizes)
+    raise UsageError(f"no task has an architecture with settings of the class {type(settings).__name__}")
+
+
+def prepare(recipe: config.Recipe, *, workers: int | None = None, show: bool = True) -> Prepared:
+    """Open the prepared corpus of a recipe, as its task builds it; build it first if settings or data are new."""
+    return prepare_with(recipe, find_task(recipe.task).data, workers=workers, show=show)
+
+
+def count_parameters(settings: config.Model, *sizes: int) -> int:
+    """How many numbers such a model learns; it is built without any memory for them."""
+    with torch.device("meta"):
+        model: nn.Module = build(settings, *sizes)
+        return sum(parameter.numel() for parameter in model.parameters())
+
+
+def foreign_option(row: Task, door: str, option: str, model: str) -> UsageError:
+    """What to say of an option that was given, though only models of other tasks understand it."""
+    of = [repr(each.name) for each in all_tasks() if each.understands(door, option)]
+    whose = f"is of the task {' or '.join(of)}" if of else "is of no task"
+    return UsageError(f"{option} {whose}; the task of {model} is {row.name!r}")

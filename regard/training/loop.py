@@ -23,13 +23,13 @@ from regard.training.loss import Loss
 from regard.training.optimizer import build_optimizer, learning_rate
 from regard.training.run_folder import Progress, RunFolder
 from regard.training.stopping import StopRequest
-from regard.training.task import Task
+from regard.training.trainable import Trainable
 
 
 class Objective(nn.Module):
     """Model and loss in one module, so that DDP and FSDP2 see one forward pass."""
 
-    def __init__(self, model: nn.Module, task: Task, autocast: bool) -> None:
+    def __init__(self, model: nn.Module, task: Trainable, autocast: bool) -> None:
         super().__init__()
         self.model = model
         self.task = task
@@ -53,7 +53,9 @@ class Outcome:
 class Loop:
     """Trains until the updates are done, patience ends or somebody interrupts; every way out leaves a checkpoint."""
 
-    def __init__(self, model: nn.Module, task: Task, settings: Training, workers: Workers, folder: RunFolder) -> None:
+    def __init__(
+        self, model: nn.Module, task: Trainable, settings: Training, workers: Workers, folder: RunFolder
+    ) -> None:
         self.model, self.task, self.settings = model, task, settings
         self.workers, self.folder = workers, folder
         self.plain = deepcopy(model) if settings.sharding == "full" and workers.count > 1 else model
@@ -74,14 +76,14 @@ class Loop:
         began = time.perf_counter()
         settings = self.settings
         with StopRequest() as stop:
-            if settings.probes and not self.progress.update:
-                self.film(diary)  # before anything is learned
+            if not self.progress.update and self.task.frame_due(0, validating=False):
+                self.keep_frame(diary)  # before anything is learned
             while self.ended() is None:
                 stopping = self.update(diary, stop.asked)
                 update = self.progress.update
                 validating = self.ended() is not None or update % settings.validate_every == 0
-                if settings.probes and (validating or (settings.probe_every and update % settings.probe_every == 0)):
-                    self.film(diary)
+                if self.task.frame_due(update, validating):
+                    self.keep_frame(diary)
                 if validating:
                     self.validate(diary)
                 elif stopping or (settings.checkpoint_every and update % settings.checkpoint_every == 0):
@@ -159,12 +161,12 @@ class Loop:
         diary.validation(metrics)  # before the checkpoint: a line of metrics.jsonl is written again, but never missed
         self.folder.save(self.model, self.optimizer, progress, snapshot=True)
 
-    def film(self, diary: Diary) -> None:
+    def keep_frame(self, diary: Diary) -> None:
         """One more frame of how attention forms. It takes no part in training: nothing random, nothing changed."""
         gather(self.model, self.plain)
         if self.workers.first:
             with diary.pause(), torch.inference_mode():
-                self.folder.film(self.progress.update, self.task.probe(self.plain.eval()))
+                self.folder.keep_frame(self.progress.update, self.task.frame(self.plain.eval()))
 
 
 def seed_of(*numbers: int) -> int:

@@ -99,7 +99,7 @@ class RunFolder:
         write(self.last, tensors, {"progress": json.dumps(asdict(progress)), "basis": json.dumps(self.basis)})
         self.forget_all_but(kept)
 
-    def film(self, update: int, probes: list[dict[str, Any]]) -> None:
+    def keep_frame(self, update: int, probes: list[dict[str, Any]]) -> None:
         """Keep a frame of the movie; one that a killed run had taken already is replaced by the same."""
         if not probes:
             return

@@ -18,7 +18,7 @@ from regard.decoding.constraints import Rules
 from regard.decoding.options import Hypothesis, Search
 from regard.decoding.search import search
 from regard.decoding.walk import walk
-from regard.models.build import Model
+from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.translation.native import SPECIAL, decode
 from regard.tasks.translation.training import translation_loss
 from regard.tasks.translation.translator import Translator

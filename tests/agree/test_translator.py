@@ -15,7 +15,7 @@ from regard import config
 from regard.attention.record import record
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
 from regard.errors import DataError, UsageError
-from regard.models.build import build
+from regard.tasks.registry import build
 from regard.tasks.translation.results import Translation
 from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences

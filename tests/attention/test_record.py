@@ -10,7 +10,8 @@ from regard import config
 from regard.attention.record import Observed, record
 from regard.decoding.options import Search, Special
 from regard.decoding.search import search
-from regard.models.build import Model, build
+from regard.models.encoder_decoder import EncoderDecoder as Model
+from regard.tasks.registry import build
 
 S, K, T, D, H, V, LAYERS = 2, 6, 5, 16, 4, 23, 2
 ATTENTION = {"query", "key", "value", "scores", "weights", "head_outputs", "merged", "output"}

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from regard.data.tokenizer import Tokenizer
 from regard.serve.limits import Limits
 from regard.tasks.classification.classifier import Classifier
-from regard.tasks.language_model.generator import TextWriter
+from regard.tasks.language_model.generator import TextGenerator
 from tests.browser.conftest import Open
 from tests.browser.reading import NARROW, fits, texts
 from tests.conftest import made_up_sentences
@@ -25,12 +25,12 @@ def classifier(tiny_tokenizer: Tokenizer) -> Classifier:
 
 
 @pytest.fixture(scope="module")
-def writer(tiny_tokenizer: Tokenizer) -> TextWriter:
+def writer(tiny_tokenizer: Tokenizer) -> TextGenerator:
     return make_writer(tiny_tokenizer)
 
 
 @pytest.fixture(scope="module")
-def server(classifier: Classifier, writer: TextWriter) -> Iterator[Running]:
+def server(classifier: Classifier, writer: TextGenerator) -> Iterator[Running]:
     with running({"moods": classifier, "prose": writer}, Limits(characters=100, pieces=40)) as made:
         yield made
 
@@ -52,7 +52,7 @@ def test_labels_have_bars(open_page: Open, server: Running, classifier: Classifi
         assert float(shown.removesuffix(" %")) == pytest.approx(100 * wanted, abs=0.06)
 
 
-def test_text_is_written_behind_the_prompt(open_page: Open, server: Running, writer: TextWriter) -> None:
+def test_text_is_written_behind_the_prompt(open_page: Open, server: Running, writer: TextGenerator) -> None:
     page = open_page(server.url)
     page.locator("#ask-model").select_option("prose")
     page.locator("#ask-seed").fill("3")

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from regard.config import TranslationRecipe
 from regard.data.tokenizer import Tokenizer
-from regard.models.build import build
+from regard.tasks.registry import build
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.page import write_page
 from regard.tasks.translation.translator import Translator

@@ -36,7 +36,7 @@ def test_it_says_where_it_comes_from(demo: Translator) -> None:
     scores = demo.provenance["scores"]["test"]
     assert scores[0]["name"] == "BLEU"
     assert scores[0]["signature"].startswith("nrefs:1|case:mixed")
-    assert demo.provenance["training_pairs"] > 100_000
+    assert demo.provenance["training_examples"] > 100_000
     assert set(demo.provenance) >= {"versions", "seed", "updates", "data"}
 
 

@@ -15,8 +15,8 @@ import pytest
 from regard import config
 from regard.config import LabelledText
 from regard.data.labelled import Example, read_examples, read_split
-from regard.data.prepare import prepare
 from regard.errors import DataError
+from regard.tasks.registry import prepare
 
 ROWS = [
     ("A fine film", "good"),
@@ -153,28 +153,28 @@ def recipe(folder: Path, train: str, valid: str = "", **data: object) -> config.
         files["valid"] = ("valid.tsv",)
     return config.ClassificationRecipe(
         data=replace(DATA, folder=str(folder), prepared=str(folder / "prepared"), **files, **data),  # type: ignore[arg-type]
-        tokenizer=config.Tokenizer(kind="words", pieces=0),
+        tokenizer=config.Tokenizer(kind="words", vocabulary=0),
     )
 
 
 def test_preparing_counts(tmp_path: Path) -> None:
     rows = [("a b c " * (1 + number % 2), "good" if number % 3 else "bad") for number in range(60)]
-    found = prepare(recipe(tmp_path, tsv([*rows, ("", "good"), ("  ", "bad")]), max_pieces=4), show=False)
+    found = prepare(recipe(tmp_path, tsv([*rows, ("", "good"), ("  ", "bad")]), max_tokens=4), show=False)
     report = found.report
     counts = report.train.kept + report.valid.kept, report.train.empty + report.valid.empty
     assert counts == (60, 2)
     assert report.train.labels == {"bad": 18, "good": 36}
-    assert found.labels == ["bad", "good"]
+    assert found.assets.labels == ("bad", "good")
     assert [int(found.train.target(row)[0]) for row in range(len(found.train))].count(1) == 36
     assert report.train.long == sum(len(found.train.source(row)) > 4 for row in range(len(found.train))) > 0
     said = "\n".join(report.lines())
     assert "good 66.7%, bad 33.3%; always answering the first would be right 66.7% of the time" in said
-    assert "are longer than data.max_pieces = 4; see data.long" in said
+    assert "are longer than data.max_tokens = 4; see data.long" in said
 
 
 def test_labels_that_are_numbers_are_counted_not_spelled(tmp_path: Path) -> None:
     rows = [(f"a {number}", str(number % 12)) for number in range(300)]
-    assert prepare(recipe(tmp_path, tsv(rows)), show=False).labels == [str(number) for number in range(12)]
+    assert prepare(recipe(tmp_path, tsv(rows)), show=False).assets.labels == tuple(str(number) for number in range(12))
 
 
 def test_corpora_that_teach_nothing(tmp_path: Path) -> None:

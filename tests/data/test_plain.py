@@ -10,9 +10,9 @@ import pytest
 from regard import config
 from regard.data import plain
 from regard.data.ids import PairIds
-from regard.data.prepare import prepare
 from regard.data.tokenizer import BYTES, END, UNKNOWN
 from regard.errors import DataError
+from regard.tasks.registry import prepare
 from tests.conftest import made_up_sentences
 
 TRAIN = [*made_up_sentences(1, 60), "", "고래는 바다에 살아요."]
@@ -27,7 +27,7 @@ def recipe_of(folder: Path, documents: str = "stream", kind: str = "bpe") -> con
             train=("train.txt",), valid=("valid.txt",), folder=str(folder), prepared=str(folder / "prepared"),
             documents=documents, test={"both": ("valid.txt", "train.txt")},
         ),
-        tokenizer=config.Tokenizer(kind=kind, pieces=0 if kind == "words" else 330, coverage=0.99),
+        tokenizer=config.Tokenizer(kind=kind, vocabulary=0 if kind == "words" else 330, coverage=0.99),
     )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def test_every_line_is_in_the_stream_with_its_end(tmp_path: Path, documents: str
     prepared = prepare(recipe_of(tmp_path, documents, kind), show=False)
     for lines, ids in ((TRAIN, prepared.train), (VALID, prepared.valid)):
         kept = [line.strip() for line in lines if documents == "stream" or line.strip()]
-        expected = [[*prepared.tokenizer.encode(line), END] for line in kept]
+        expected = [[*prepared.assets.tokenizer.encode(line), END] for line in kept]
         assert ids.stream.tolist() == [each for line in expected for each in line]
         assert ids.lengths[:, 0].tolist() == [len(line) for line in expected]
         assert not ids.lengths[:, 1].any()

@@ -23,8 +23,9 @@ from regard.data import prepare as preparing
 from regard.data.cleaning import Cleaner, Report, Seen
 from regard.data.encoding import Chunk
 from regard.data.ids import PairIds, PairWriter, smallest_type
-from regard.data.prepare import Prepared, prepare
+from regard.data.prepare import Prepared
 from regard.errors import DataError
+from regard.tasks.registry import prepare
 
 WORDS = [a + b for a in ("ba", "do", "ki", "mu", "le") for b in ("ra", "so", "ti", "nu", "ge")]
 
@@ -56,13 +57,13 @@ def recipe(tmp_path: Path) -> TranslationRecipe:
         valid=("valid.a", "valid.b"),
         folder=str(tmp_path),
         prepared=str(tmp_path / "prepared"),
-        max_pieces=60,
+        max_tokens=60,
     )
-    return TranslationRecipe(name="toy", data=data, tokenizer=config.Tokenizer(pieces=340))
+    return TranslationRecipe(name="toy", data=data, tokenizer=config.Tokenizer(vocabulary=340))
 
 
 def text(prepared: Prepared, ids: PairIds) -> list[tuple[str, str]]:
-    tokenizer = prepared.tokenizer
+    tokenizer = prepared.assets.tokenizer
     return [
         (tokenizer.decode(ids.source(i).tolist(), "source"), tokenizer.decode(ids.target(i).tolist(), "target"))
         for i in range(len(ids))
@@ -196,8 +197,8 @@ class TestReuse:
     @pytest.mark.parametrize(
         "changed",
         [
-            lambda recipe: replace(recipe, tokenizer=replace(recipe.tokenizer, pieces=330)),
-            lambda recipe: replace(recipe, data=replace(recipe.data, max_pieces=50)),
+            lambda recipe: replace(recipe, tokenizer=replace(recipe.tokenizer, vocabulary=330)),
+            lambda recipe: replace(recipe, data=replace(recipe.data, max_tokens=50)),
             lambda recipe: replace(recipe, data=replace(recipe.data, train=("train.b", "train.a"))),
         ],
     )
@@ -292,7 +293,7 @@ def prepare_and_verify(recipe: TranslationRecipe) -> str:
 
 def test_the_tokenizer_learns_from_the_whole_corpus(recipe: TranslationRecipe, tmp_path: Path) -> None:
     write(tmp_path, "train", [*TRAIN, *[(f"q{a}{b} zz", "Q ZZ") for a in "xyz" for b in "0123456789" * 20]])
-    small = replace(recipe, tokenizer=replace(recipe.tokenizer, sample=200, pieces=320))
+    small = replace(recipe, tokenizer=replace(recipe.tokenizer, sample=200, vocabulary=320))
     first = prepare(small, show=False)
     assert "<0x" not in "".join(first.tokenizer.pieces(first.tokenizer.encode("q"), "source"))  # only stands at the end
     assert prepare(replace(small, name="again"), show=False).tokenizer == first.tokenizer

@@ -150,33 +150,33 @@ def test_a_damaged_tokenizer_is_refused(stored: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_too_many_pieces_are_refused_with_the_largest_size_that_works(kind: str) -> None:
-    with pytest.raises(DataError, match=r"tokenizer\.pieces = 90,000 is too many for the text") as caught:
-        train(kind=kind, pieces=90_000)
+    with pytest.raises(DataError, match=r"tokenizer\.vocabulary = 90,000 is too many for the text") as caught:
+        train(kind=kind, vocabulary=90_000)
     found = re.search(r"at most ([\d,]+) pieces", str(caught.value))
     assert found
     largest = int(found[1].replace(",", ""))
-    assert train(kind=kind, pieces=largest).size("source") == largest
+    assert train(kind=kind, vocabulary=largest).size("source") == largest
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_too_few_pieces_are_refused_with_the_least_size_that_works(kind: str) -> None:
-    with pytest.raises(DataError, match=r"tokenizer\.pieces = 100 is too few: the text needs") as caught:
-        train(kind=kind, pieces=100)
+    with pytest.raises(DataError, match=r"tokenizer\.vocabulary = 100 is too few: the text needs") as caught:
+        train(kind=kind, vocabulary=100)
     found = re.search(r"at least ([\d,]+) ", str(caught.value))
     assert found
     least = int(found[1].replace(",", ""))
-    assert train(kind=kind, pieces=least).size("source") == least
+    assert train(kind=kind, vocabulary=least).size("source") == least
 
 
 def test_an_impossible_size_names_the_side() -> None:
     with pytest.raises(DataError, match=r"too many for the target text"):
-        train_tokenizer(SOURCE, TARGET[:3], config.Tokenizer(pieces=400, joint=False))
+        train_tokenizer(SOURCE, TARGET[:3], config.Tokenizer(vocabulary=400, joint=False))
 
 
 @pytest.mark.parametrize("lines", [[], ["", ""], ["x" * 100_000]])
 def test_text_without_anything_to_learn_is_refused(lines: list[str]) -> None:
-    with pytest.raises(DataError, match=r"tokenizer\.pieces = 400 cannot be learned: the text has no line"):
-        train_tokenizer(lines, [], config.Tokenizer(pieces=400))
+    with pytest.raises(DataError, match=r"tokenizer\.vocabulary = 400 cannot be learned: the text has no line"):
+        train_tokenizer(lines, [], config.Tokenizer(vocabulary=400))
 
 
 def test_a_line_of_any_length_is_cut_in_passing() -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from regard import config
-from regard.checkpoint import Trained, save_model, store_scores, unique_weights
+from regard.checkpoint import store_scores, unique_weights
 from regard.data.tokenizer import END
 from regard.decoding.options import Search
 from regard.errors import CheckpointError, UsageError
@@ -18,6 +18,9 @@ from regard.export import ctranslate2_engine as export
 from regard.export.ctranslate2 import export_ctranslate2
 from regard.export.ctranslate2_engine import CTranslate2Engine, open_engine
 from regard.export.folder import fingerprint
+from regard.tasks.task import Trained
+from regard.tasks.trained import save_trained
+from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.native import decode
 from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
@@ -161,7 +164,13 @@ def test_samples_are_refused(known: Trained, engine: CTranslate2Engine) -> None:
 @pytest.fixture
 def run(known: Trained, tmp_path: Path) -> Path:
     """A run folder with its model."""
-    save_model(tmp_path / "model.safetensors", unique_weights(known.model), known.recipe, known.tokenizer, {})
+    save_trained(
+        tmp_path / "model.safetensors",
+        unique_weights(known.model),
+        known.recipe,
+        TranslationAssets(known.tokenizer),
+        {},
+    )
     return tmp_path
 
 
@@ -178,7 +187,7 @@ def test_an_export_of_the_very_model_is_used(run: Path, known: Trained, monkeypa
 def test_an_export_of_another_state_is_not(run: Path, known: Trained, tiny_recipe: config.TranslationRecipe) -> None:
     file, other = run / "model.safetensors", trained("pre-norm", tiny_recipe)
     export_ctranslate2(known, run / "ctranslate2", made_from=fingerprint(file))
-    save_model(file, unique_weights(other.model), other.recipe, other.tokenizer, {})
+    save_trained(file, unique_weights(other.model), other.recipe, TranslationAssets(other.tokenizer), {})
     used = open_engine(run)
     assert str(run / "ctranslate2") in used.notice
     require_same(

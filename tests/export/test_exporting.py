@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from regard.checkpoint import save_model, unique_weights
+from regard.checkpoint import unique_weights
 from regard.commands.exporting import export
 from regard.decoding.options import Hypothesis, Search
 from regard.errors import UsageError
 from regard.export.agreement import compare
+from regard.tasks.trained import save_trained
+from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 
@@ -38,7 +40,9 @@ def test_differences_are_counted_and_shown(tiny_translator: Translator) -> None:
 @pytest.fixture
 def run(tiny_translator: Translator, tmp_path: Path) -> Path:
     each = tiny_translator
-    save_model(tmp_path / "model.safetensors", unique_weights(each.model), each.recipe, each.tokenizer, {})
+    save_trained(
+        tmp_path / "model.safetensors", unique_weights(each.model), each.recipe, TranslationAssets(each.tokenizer), {}
+    )
     (tmp_path / "given.txt").write_text("\n".join(made_up_sentences(1, 16)) + "\n")
     return tmp_path
 

@@ -14,13 +14,16 @@ import pytest
 import sentencepiece
 
 from regard import config
-from regard.checkpoint import Trained, save_model, unique_weights
+from regard.checkpoint import unique_weights
 from regard.data.tokenizer import Side
 from regard.errors import CheckpointError, UsageError
 from regard.export import ctranslate2, onnx
 from regard.export.ctranslate2 import export_ctranslate2
 from regard.export.folder import fingerprint, read_description
 from regard.export.onnx import export_onnx
+from regard.tasks.task import Trained
+from regard.tasks.trained import save_trained
+from regard.tasks.translation.assets import TranslationAssets
 from tests.export.variants import trained
 
 for package in ("ctranslate2", "onnx", "onnxruntime"):
@@ -100,7 +103,9 @@ def test_a_full_disk_leaves_what_was_there(
 def test_fingerprints_tell_models_apart(tiny_recipe: config.TranslationRecipe, tmp_path: Path) -> None:
     def stored(name: str, variant: str, provenance: dict[str, int]) -> str:
         each = trained(variant, tiny_recipe)
-        save_model(tmp_path / name, unique_weights(each.model), each.recipe, each.tokenizer, provenance)
+        save_trained(
+            tmp_path / name, unique_weights(each.model), each.recipe, TranslationAssets(each.tokenizer), provenance
+        )
         return fingerprint(tmp_path / name)
 
     first = stored("first", "paper", {})

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from regard import config
-from regard.checkpoint import Trained
 from regard.data.tokenizer import END, PAD, START, UNKNOWN, train_tokenizer
 from regard.decoding.options import Hypothesis
-from regard.models.build import build
+from regard.tasks.registry import build
+from regard.tasks.task import Trained
 from tests.conftest import made_up_sentences
 
 VARIANTS: dict[str, dict[str, str | bool | int]] = {

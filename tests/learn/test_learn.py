@@ -15,7 +15,8 @@ from regard import config
 from regard.data.batching import pad
 from regard.data.tokenizer import PAD
 from regard.decoding.options import Search
-from regard.models.build import Model, build
+from regard.models.encoder_decoder import EncoderDecoder as Model
+from regard.tasks.registry import build
 from regard.tasks.translation.native import decode
 from regard.tasks.translation.training import translation_loss
 from regard.training.diary import Diary
@@ -23,7 +24,7 @@ from regard.training.distributed import Workers
 from regard.training.loop import Loop
 from regard.training.loss import Loss
 from regard.training.run_folder import RunFolder
-from regard.training.task import Part
+from regard.training.trainable import MicroBatch
 
 DIGITS = range(4, 14)  # after the special ids
 ROWS = 64
@@ -41,12 +42,12 @@ class Strings:
         sources = [random.choice(DIGITS, random.choice(self.lengths)) for _ in range(ROWS)]
         return sources, [source[::-1] if self.reverse else source for source in sources]
 
-    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         parts = []
         for number in range(position[1], position[1] + count):
             sources, targets = self.draw(number)
             arrays = (pad(sources, end=True), pad(targets, start=True), pad(targets, end=True))
-            parts.append(Part(tuple(map(torch.from_numpy, arrays)), int((arrays[2] != PAD).sum())))
+            parts.append(MicroBatch(tuple(map(torch.from_numpy, arrays)), int((arrays[2] != PAD).sum())))
         return parts, (0, position[1] + count)
 
     def loss(self, model: Model, batch: tuple[Tensor, Tensor, Tensor]) -> Loss:

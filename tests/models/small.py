@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from regard import config
-from regard.models.build import Model, build
+from regard.models.encoder_decoder import EncoderDecoder as Model
+from regard.tasks.registry import build
 
 VOCABULARY = 31
 
@@ -28,7 +29,7 @@ RIVALS: list[dict[str, Any]] = [
 def small_model(seed: int = 0, **changes: Any) -> Model:
     """In double precision, so that a law holds to twelve digits or is broken."""
     settings: dict[str, Any] = dict(width=16, encoder_layers=2, decoder_layers=3, dropout=0.1, max_positions=40)
-    kind = config.ARCHITECTURES["translate"][changes.get("architecture", "transformer")]
+    kind = config.TASKS["translation"].architectures[changes.get("architecture", "transformer")].settings
     if kind is config.Transformer:
         settings |= dict(feed_forward=24, heads=4)
     torch.manual_seed(seed)

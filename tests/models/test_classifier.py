@@ -11,8 +11,8 @@ from torch import Tensor
 from regard import config
 from regard.attention.masks import PAD
 from regard.attention.record import record
-from regard.models.build import build
 from regard.models.classifier import TextClassifier, Votes
+from regard.tasks.registry import build
 
 POOLINGS = ("max", "mean", "first")
 SIZE, LABELS = 60, 3

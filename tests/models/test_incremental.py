@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.data.tokenizer import START
-from regard.models.build import Model
+from regard.models.encoder_decoder import EncoderDecoder as Model
 from tests.models.small import RIVALS, VOCABULARY, assert_same, ragged, small_model
 
 TRANSFORMERS: list[dict[str, Any]] = [

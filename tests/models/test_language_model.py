@@ -13,8 +13,8 @@ from regard import config
 from regard.attention.record import record
 from regard.decoding.options import Search, Special
 from regard.decoding.search import search
-from regard.models.build import build
 from regard.models.language_model import LanguageModel, Output, RecurrentLanguageModel
+from regard.tasks.registry import build
 
 VOCABULARY = 31
 KINDS: list[dict[str, Any]] = [
@@ -33,7 +33,7 @@ SPECIAL = Special(start=1, end=2, pad=0, unknown=3)
 
 def small(seed: int = 0, **changes: Any) -> LanguageModel:
     """In double precision, so that a law holds to ten digits or is broken."""
-    kind = config.ARCHITECTURES["language-model"][changes.get("architecture", "transformer")]
+    kind = config.TASKS["text-generation"].architectures[changes.get("architecture", "transformer")].settings
     settings: dict[str, Any] = dict(width=16, layers=2, dropout=0.1, max_positions=40)
     if kind is config.TextDecoder:
         settings |= dict(feed_forward=24, heads=4)

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from regard import config
 from regard.attention.masks import causal_mask
 from regard.attention.multi_head import SelfAttention
-from regard.config.bounds import SIZES
-from regard.models.build import Model, build
+from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.layers import DecoderLayer, EncoderLayer
+from regard.tasks.registry import build
 from tests.models.small import assert_same, ragged, small_model
 
 WIDTH, HIDDEN, HEADS = 24, 40, 3
@@ -26,7 +26,7 @@ NORMS = pytest.mark.parametrize("norm", ["post", "pre"])
 )
 def test_as_many_parameters_as_the_paper(size: str, counted: float, paper: float, margin: float) -> None:
     """Table 3, with its 37,000 joint pieces."""
-    settings = config.Transformer(size=size, **SIZES[config.Transformer][size])
+    settings = config.Transformer(size=size, **config.TASKS["translation"].architectures["transformer"].sizes[size])
     with torch.device("meta"):
         model = build(settings, 37_000, 37_000)
     count = sum(parameter.numel() for parameter in model.parameters())

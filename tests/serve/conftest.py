@@ -16,15 +16,17 @@ import uvicorn
 from fastapi import FastAPI
 
 from regard import config
-from regard.checkpoint import save_model, unique_weights
+from regard.checkpoint import unique_weights
 from regard.data.tokenizer import Tokenizer
-from regard.models.build import build
 from regard.serve.app import create_app
 from regard.serve.connection import patient_for
 from regard.serve.desk import AtWork
 from regard.serve.limits import DEFAULTS, Limits
 from regard.tasks.classification.classifier import Classifier
-from regard.tasks.language_model.generator import TextWriter
+from regard.tasks.language_model.generator import TextGenerator
+from regard.tasks.registry import build
+from regard.tasks.trained import save_trained
+from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 
@@ -72,7 +74,7 @@ SHAPE: dict[str, Any] = {"width": 32, "feed_forward": 64, "heads": 4, "layers": 
 def make_classifier(tokenizer: Tokenizer) -> Classifier:
     """Untrained, which is as good for telling answers apart."""
     recipe = config.ClassificationRecipe(
-        name="moods", data=config.LabelledText(max_pieces=20, long="windows"), model=config.TextEncoder(**SHAPE)
+        name="moods", data=config.LabelledText(max_tokens=20, long="windows"), model=config.TextEncoder(**SHAPE)
     )
     torch.manual_seed(1)
     labels = ["dull", "7", "기쁨"]  # JavaScript puts numbers first
@@ -80,12 +82,12 @@ def make_classifier(tokenizer: Tokenizer) -> Classifier:
     return Classifier(model, tokenizer, recipe, facts={"labels": labels})
 
 
-def make_writer(tokenizer: Tokenizer) -> TextWriter:
+def make_writer(tokenizer: Tokenizer) -> TextGenerator:
     recipe = config.LanguageRecipe(
-        name="prose", data=config.PlainText(max_pieces=20), model=config.TextDecoder(**SHAPE)
+        name="prose", data=config.PlainText(max_tokens=20), model=config.TextDecoder(**SHAPE)
     )
     torch.manual_seed(2)
-    return TextWriter(build(recipe.model, tokenizer.size("source")), tokenizer, recipe)
+    return TextGenerator(build(recipe.model, tokenizer.size("source")), tokenizer, recipe)
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +96,7 @@ def tiny_classifier(tiny_tokenizer: Tokenizer) -> Classifier:
 
 
 @pytest.fixture(scope="session")
-def tiny_writer(tiny_tokenizer: Tokenizer) -> TextWriter:
+def tiny_writer(tiny_tokenizer: Tokenizer) -> TextGenerator:
     return make_writer(tiny_tokenizer)
 
 
@@ -102,7 +104,9 @@ def tiny_writer(tiny_tokenizer: Tokenizer) -> TextWriter:
 def tiny_file(tiny_translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("serve") / "tiny.safetensors"
     weights = unique_weights(tiny_translator.model)
-    save_model(path, weights, tiny_translator.recipe, tiny_translator.tokenizer, tiny_translator.provenance)
+    save_trained(
+        path, weights, tiny_translator.recipe, TranslationAssets(tiny_translator.tokenizer), tiny_translator.provenance
+    )
     return path
 
 

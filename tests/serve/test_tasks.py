@@ -17,7 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from regard.serve import schemas
 from regard.serve.limits import Limits
 from regard.tasks.classification.classifier import Classifier
-from regard.tasks.language_model.generator import Generation, TextWriter
+from regard.tasks.language_model.generator import Generation, TextGenerator
 from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, SENTENCES, Running, running, until
 from tests.serve.test_endpoints import ask
@@ -28,7 +28,7 @@ LIMITS = Limits(characters=1_000, classified_characters=2_000, pieces=50)
 
 
 @pytest.fixture(scope="module")
-def server(tiny_translator: Translator, tiny_classifier: Classifier, tiny_writer: TextWriter) -> Iterator[Running]:
+def server(tiny_translator: Translator, tiny_classifier: Classifier, tiny_writer: TextGenerator) -> Iterator[Running]:
     models = {"moods": tiny_classifier, "prose": tiny_writer, "tiny": tiny_translator, "more": tiny_classifier}
     with running(models, LIMITS) as made:
         yield made
@@ -91,7 +91,7 @@ def test_texts_are_labelled_as_the_classifier_would(mixed: httpx.Client, tiny_cl
     ],
 )
 def test_prompts_go_on_as_the_writer_would_go_on(
-    mixed: httpx.Client, tiny_writer: TextWriter, options: dict[str, Any]
+    mixed: httpx.Client, tiny_writer: TextGenerator, options: dict[str, Any]
 ) -> None:
     prompts = [SENTENCES[0], "", "안녕", SENTENCES[1] + " 🙂"]
     answer = ask(mixed, "/generate", prompt=prompts, **options)
@@ -165,7 +165,7 @@ def test_a_model_of_another_task_names_its_path(server: Running) -> None:
 
 
 def test_a_path_that_no_model_answers_says_who_answers_what(
-    tiny_classifier: Classifier, tiny_writer: TextWriter
+    tiny_classifier: Classifier, tiny_writer: TextGenerator
 ) -> None:
     with running({"moods": tiny_classifier, "prose": tiny_writer}) as server:
         said = refused(server.post("/translate", text="a"), 404)
@@ -225,10 +225,10 @@ def test_metrics_count_each_task(mixed: httpx.Client) -> None:
         assert after[f"regard_texts_{name}_total"] - before[f"regard_texts_{name}_total"] == grown
 
 
-class Slow(TextWriter):
+class Slow(TextGenerator):
     """Says one word whenever it is let; raises at BOOM. `wrote` counts the words that went out."""
 
-    def __init__(self, like: TextWriter) -> None:
+    def __init__(self, like: TextGenerator) -> None:
         super().__init__(like.model, like.tokenizer, like.recipe)
         self.steps = threading.Semaphore(0)
         self.wrote = 0
@@ -256,7 +256,7 @@ class Slow(TextWriter):
 
 
 @pytest.fixture
-def slow(tiny_writer: TextWriter) -> Iterator[Slow]:
+def slow(tiny_writer: TextGenerator) -> Iterator[Slow]:
     made = Slow(tiny_writer)
     yield made
     made.let(10_000)
@@ -371,7 +371,9 @@ def page_of(url: str) -> tuple[httpx.Response, Any]:
     return response, json.loads(found[1])
 
 
-def test_without_a_translator_the_page_asks_what_there_is(tiny_classifier: Classifier, tiny_writer: TextWriter) -> None:
+def test_without_a_translator_the_page_asks_what_there_is(
+    tiny_classifier: Classifier, tiny_writer: TextGenerator
+) -> None:
     hostile = "</script><img src=x>"
     with running({"moods": tiny_classifier, hostile: tiny_writer}, LIMITS) as server:
         response, data = page_of(server.url)

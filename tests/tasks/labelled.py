@@ -13,8 +13,8 @@ from regard import config
 from regard.data.corpus import BUNDLED
 from regard.data.labelled import read_split
 from regard.data.tokenizer import Tokenizer, train_text_tokenizer
-from regard.models.build import build
 from regard.tasks.classification.classifier import Classifier
+from regard.tasks.registry import build
 
 LABELS = ["negative", "neutral", "positive"]
 FILE = (f"{BUNDLED}moods.tsv",)
@@ -28,7 +28,7 @@ def texts(split: str = "test") -> list[str]:
 
 @cache
 def tokenizer() -> Tokenizer:
-    return train_text_tokenizer(texts("train"), config.Tokenizer(pieces=600, coverage=1.0))
+    return train_text_tokenizer(texts("train"), config.Tokenizer(vocabulary=600, coverage=1.0))
 
 
 def untrained(temperature: float = 1.0, data: Mapping[str, Any] = MappingProxyType({}), **model: Any) -> Classifier:
@@ -36,7 +36,7 @@ def untrained(temperature: float = 1.0, data: Mapping[str, Any] = MappingProxyTy
     shape = {"width": 16, "feed_forward": 32, "heads": 2, "layers": 2, "dropout": 0.3, "max_positions": 80, **model}
     recipe = config.ClassificationRecipe(
         name="untrained",
-        data=config.LabelledText(**{"max_pieces": 60, **data}),
+        data=config.LabelledText(**{"max_tokens": 60, **data}),
         model=config.TextEncoder(**shape),
     )
     torch.manual_seed(1)

@@ -25,7 +25,7 @@ KINDS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("model", KINDS, ids=str)
 @pytest.mark.parametrize("long", ["first", "ends", "windows"])
 def test_batched_is_single(model: dict[str, Any], long: str) -> None:
-    classifier = untrained(data={"long": long, "max_pieces": 24}, **model)
+    classifier = untrained(data={"long": long, "max_tokens": 24}, **model)
     given = [*texts()[:20], LONG, "", "!"]
     together = classifier.classify(given)
     for text, found, streamed in zip(given, together, classifier.stream(iter(given), look_ahead=3), strict=True):
@@ -72,14 +72,14 @@ def test_windows_of_a_text_that_fits_are_the_text() -> None:
 
 def test_a_long_text_is_cut_or_read_in_windows() -> None:
     found = {
-        long: untrained(data={"long": long, "max_pieces": 20}).classify(LONG) for long in ("first", "ends", "windows")
+        long: untrained(data={"long": long, "max_tokens": 20}).classify(LONG) for long in ("first", "ends", "windows")
     }
     assert [each.cut for each in found.values()] == [True, True, False]
     assert found["windows"].windows > 1 == found["first"].windows
     assert found["first"].probabilities != found["ends"].probabilities
-    first = untrained(data={"max_pieces": 60}).tokenizer
+    first = untrained(data={"max_tokens": 60}).tokenizer
     beginning = first.decode(first.encode(LONG)[:20], "source")
-    assert untrained(data={"max_pieces": 20}).classify(beginning).probabilities == pytest.approx(
+    assert untrained(data={"max_tokens": 20}).classify(beginning).probabilities == pytest.approx(
         found["first"].probabilities, abs=1e-5
     )
 
@@ -87,7 +87,7 @@ def test_a_long_text_is_cut_or_read_in_windows() -> None:
 @pytest.mark.parametrize("length", [1, 19, 20, 21, 29, 30, 31, 100])
 def test_what_is_in_reach(length: int) -> None:
     ids = np.arange(length)
-    data = {long: untrained(data={"long": long, "max_pieces": 20}).recipe.data for long in ("first", "ends", "windows")}
+    data = {long: untrained(data={"long": long, "max_tokens": 20}).recipe.data for long in ("first", "ends", "windows")}
     assert all(len(part) <= 20 for each in data.values() for part in in_reach(ids, each))
     (first,), (ends,), windows = (in_reach(ids, each) for each in data.values())
     assert first.tolist() == ids[:20].tolist()
@@ -203,7 +203,7 @@ def test_first_pooling_looks_from_the_first_position() -> None:
 
 
 def test_every_window_can_be_looked_at() -> None:
-    classifier = untrained(data={"long": "windows", "max_pieces": 20})
+    classifier = untrained(data={"long": "windows", "max_tokens": 20})
     answer, seen = classifier.classify(LONG), list(classifier.looks(LONG))
     assert [(each.window, each.windows) for each in seen] == [
         (number, answer.windows) for number in range(1, answer.windows + 1)
@@ -216,7 +216,7 @@ def test_every_window_can_be_looked_at() -> None:
 
 @pytest.mark.parametrize(("long", "pooling", "gap"), [("first", "max", 20), ("ends", "max", 10), ("ends", "first", 11)])
 def test_what_was_left_out_is_marked(long: str, pooling: str, gap: int) -> None:
-    seen = untrained(data={"long": long, "max_pieces": 20}, pooling=pooling).look(LONG)
+    seen = untrained(data={"long": long, "max_tokens": 20}, pooling=pooling).look(LONG)
     assert seen.gap == gap
     assert not any(word.first < gap < word.end for word in seen.words)
     assert [place for word in seen.words for place in range(word.first, word.end)] == list(range(len(seen.pieces)))

@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 import torch
 
-from regard.checkpoint import load_model
 from regard.config import ClassificationRecipe, recipes
-from regard.data.prepare import Prepared, prepare
+from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.errors import DataError
 from regard.models.classifier import TextClassifier
 from regard.runs import initial_model
-from regard.tasks.classification.training import Batch, ClassificationTask, classify_ids, labelled_loss, masked_loss
+from regard.tasks.classification.training import Batch, ClassificationTraining, classify_ids, labelled_loss, masked_loss
+from regard.tasks.registry import find_task, prepare
+from regard.tasks.trained import load_trained
 from regard.tasks.word_dropout import hide
 from regard.training.loss import smoothed_loss
 from tests.training.toy import contents, train
 
 RECIPE = """
-task = "classify"
+task = "text-classification"
 [data]
 train = ["bundled:moods.tsv"]
 valid = ["bundled:moods.tsv"]
@@ -29,10 +30,10 @@ text = "text"
 label = "label"
 split = "split"
 prepared = "{folder}/prepared"
-max_pieces = 16
+max_tokens = 16
 long = "windows"
 [tokenizer]
-pieces = 560
+vocabulary = 560
 coverage = 1.0
 [model]
 width = 16
@@ -64,12 +65,12 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "moods.toml"
 
 
-def made(path: Path, *overrides: str) -> tuple[ClassificationRecipe, Prepared, TextClassifier, ClassificationTask]:
+def made(path: Path, *overrides: str) -> tuple[ClassificationRecipe, Prepared, TextClassifier, ClassificationTraining]:
     recipe = recipes.load(path, overrides)
     assert isinstance(recipe, ClassificationRecipe)
     prepared = prepare(recipe, show=False)
-    model = initial_model(recipe, prepared)
-    return recipe, prepared, model, ClassificationTask(recipe, prepared, 1, torch.device("cpu"))
+    model = initial_model(recipe, find_task(recipe.task), prepared)
+    return recipe, prepared, model, ClassificationTraining(recipe, prepared, 1, torch.device("cpu"))
 
 
 EXTRAS = ("training.masked_epochs=1", "training.r_drop=1.0", "training.word_dropout=0.2")
@@ -119,7 +120,7 @@ def test_the_gradients_of_parts_add_up(path: Path) -> None:
 
 def test_parts_take_the_texts_that_one_update_takes(path: Path) -> None:
     recipe, prepared, _, _ = made(path)
-    task = ClassificationTask(recipe, prepared, 2, torch.device("cpu"))
+    task = ClassificationTraining(recipe, prepared, 2, torch.device("cpu"))
     parts, place = task.take((0, 0), 2)
     again, _ = task.take((0, 0), 1)
     assert [part.tokens for part in parts] == [len(part.batch.rows) for part in parts]
@@ -181,12 +182,12 @@ def test_a_masked_loss_of_nothing_hidden_is_nothing(path: Path) -> None:
 @pytest.mark.parametrize("long", ["first", "windows"])
 def test_validation_is_what_the_answers_say(path: Path, long: str) -> None:
     """With opinions weighed as they will be in the model file, window by window."""
-    recipe, prepared, model, task = made(path, f"data.long={long}", "data.max_pieces=5")
+    recipe, prepared, model, task = made(path, f"data.long={long}", "data.max_tokens=5")
     assert model.votes is not None
     torch.nn.init.normal_(model.votes.table.weight, std=0.1)
     model.eval()
     found = task.validate(model)
-    model.load_state_dict({**model.state_dict(), **task.extras(lambda: model).weights})
+    model.load_state_dict({**model.state_dict(), **task.finish(lambda: model).weights})
     texts = [prepared.valid.source(row) for row in range(len(prepared.valid))]
     logits = classify_ids(model, texts, recipe.data, 97)  # batches of other sizes
     labels = torch.tensor([int(prepared.valid.target(row)[0]) for row in range(len(texts))])
@@ -196,7 +197,7 @@ def test_validation_is_what_the_answers_say(path: Path, long: str) -> None:
 
 def test_a_model_remembers_its_labels_and_its_temperature(path: Path, tmp_path: Path) -> None:
     train(path, tmp_path / "run", "training.updates=3")
-    facts = load_model(tmp_path / "run").facts
+    facts = load_trained(tmp_path / "run").facts
     assert facts["labels"] == ["negative", "neutral", "positive"]
     assert 0.01 <= facts["temperature"] <= 100
 
@@ -204,7 +205,7 @@ def test_a_model_remembers_its_labels_and_its_temperature(path: Path, tmp_path: 
 def test_an_unknown_label_of_the_validation_text_stops_all(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("".join(f"a b {n}\t{'xy'[n % 2]}\n" for n in range(20)), encoding="utf-8")
     (tmp_path / "valid.tsv").write_text("a\tx\nb\tz\n", encoding="utf-8")
-    text = f'task = "classify"\n[data]\ntrain = ["train.tsv"]\nvalid = ["valid.tsv"]\nprepared = "{tmp_path}/prepared"\n[tokenizer]\nkind = "words"\npieces = 0\n'
+    text = f'task = "text-classification"\n[data]\ntrain = ["train.tsv"]\nvalid = ["valid.tsv"]\nprepared = "{tmp_path}/prepared"\n[tokenizer]\nkind = "words"\npieces = 0\n'
     (tmp_path / "x.toml").write_text(text, encoding="utf-8")
     recipe = recipes.load(tmp_path / "x.toml")
     with pytest.raises(

@@ -16,13 +16,15 @@ import torch
 
 import regard
 from regard import config
-from regard.checkpoint import Trained, load_model, save_model, store_scores
+from regard.checkpoint import store_scores
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search
 from regard.errors import UsageError
-from regard.models.build import Model
+from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.int8 import in_int8
 from regard.models.shortlist import Lexicon, Shortlists
+from regard.tasks.task import Trained
+from regard.tasks.trained import load_trained, save_trained
 from regard.tasks.translation.engine import choose_engine
 from regard.tasks.translation.native import Native
 from regard.tasks.translation.translator import Translator
@@ -155,7 +157,7 @@ def test_control_c_does_not_wait_for_the_processes() -> None:
 def model_file(tiny_translator: Translator, tmp_path: Path) -> Path:
     path = tmp_path / "model.safetensors"
     weights = dict(tiny_translator.model.named_parameters())
-    save_model(
+    save_trained(
         path,
         weights,
         tiny_translator.recipe,
@@ -168,7 +170,7 @@ def model_file(tiny_translator: Translator, tmp_path: Path) -> Path:
 
 def test_the_lexicon_is_part_of_the_model_file(model_file: Path, tiny_translator: Translator) -> None:
     store_scores(model_file, {})
-    lexicon = load_model(model_file).lexicon
+    lexicon = load_trained(model_file).lexicon
     assert lexicon is not None
     assert all(map(torch.equal, lexicon, full_lexicon(tiny_translator)))
     text = made_up_sentences(1, 1)[0]

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from regard.errors import UsageError
 from regard.evaluation.scores import bleu
-from regard.models.build import build
+from regard.tasks.registry import build
 from regard.tasks.translation.evaluation import TestSet
 from regard.tasks.translation.heads import head_importance
 from regard.tasks.translation.heads_page import HeadImportance, draw_heads, plot_heads, render_heads, shown, write_heads

@@ -15,25 +15,25 @@ import torch
 from regard import config
 from regard.checkpoint import read
 from regard.config import recipes
-from regard.data.prepare import prepare
 from regard.data.tokenizer import END, PAD, START
 from regard.models.language_model import LanguageModel
 from regard.runs import initial_model
-from regard.tasks.language_model.training import LanguageTask, Stream, filled, language_loss
+from regard.tasks.language_model.training import LanguageTraining, Stream, filled, language_loss
+from regard.tasks.registry import find_task, prepare
 from tests.conftest import made_up_sentences
 from tests.tasks.writers import ARCHITECTURES
 from tests.training.toy import train
 
 RECIPE = """
-task = "language-model"
+task = "text-generation"
 [data]
 train = ["train.txt"]
 valid = ["valid.txt"]
 prepared = "{folder}/prepared"
-max_pieces = 12
+max_tokens = 12
 documents = "{documents}"
 [tokenizer]
-pieces = 320
+vocabulary = 320
 [model]
 architecture = "{architecture}"
 width = 16
@@ -70,7 +70,7 @@ def stream_of(lengths: list[int], documents: str, most: int) -> Stream:
     ids: Any = SimpleNamespace(
         stream=np.arange(10, 10 + sum(lengths)), lengths=np.array([(length, 0) for length in lengths])
     )
-    return Stream(ids, config.PlainText(documents=documents, max_pieces=most))
+    return Stream(ids, config.PlainText(documents=documents, max_tokens=most))
 
 
 LENGTHS = [[1], [5], [3, 1, 7, 20, 2], [1] * 9, [16, 16], [40]]
@@ -114,7 +114,7 @@ def test_batches_hold_all_windows_in_about_so_many_pieces(tokens: int) -> None:
 def test_an_epoch_is_all_of_the_text_and_a_pure_function(tmp_path: Path, documents: str) -> None:
     recipe: Any = recipes.load(write_recipe(tmp_path, documents=documents))
     prepared = prepare(recipe, show=False)
-    task, again = (LanguageTask(recipe, prepared, 1, torch.device("cpu")) for _ in range(2))
+    task, again = (LanguageTraining(recipe, prepared, 1, torch.device("cpu")) for _ in range(2))
     position, orders = (0, 0), []
     for epoch in range(2):
         covered: list[int] = []
@@ -133,8 +133,8 @@ def test_validation_is_per_word_whatever_the_pieces(tmp_path: Path) -> None:
     recipe: Any = recipes.load(write_recipe(tmp_path))
     prepared = prepare(recipe, show=False)
     task, model = (
-        LanguageTask(recipe, prepared, 1, torch.device("cpu")),
-        cast(LanguageModel, initial_model(recipe, prepared)),
+        LanguageTraining(recipe, prepared, 1, torch.device("cpu")),
+        cast(LanguageModel, initial_model(recipe, find_task(recipe.task), prepared)),
     )
     model.eval()
     with torch.inference_mode():
@@ -147,7 +147,7 @@ def test_validation_is_per_word_whatever_the_pieces(tmp_path: Path) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_loss_knows_no_padding(tmp_path: Path, architecture: str) -> None:
     recipe: Any = recipes.load(write_recipe(tmp_path, architecture))
-    model: Any = initial_model(recipe, prepare(recipe, show=False)).eval()
+    model: Any = initial_model(recipe, find_task(recipe.task), prepare(recipe, show=False)).eval()
     read, wanted = (torch.randint(4, 300, (3, 12), generator=torch.Generator().manual_seed(seed)) for seed in (1, 2))
     for row, length in enumerate((12, 4, 7)):
         read[row, length:] = wanted[row, length:] = PAD

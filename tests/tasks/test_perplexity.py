@@ -12,7 +12,7 @@ import torch
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.errors import UsageError
 from regard.tasks.language_model.evaluation import Perplexity, Sight, measure, read_along, sight_of, slide, slides
-from regard.tasks.language_model.generator import TextWriter
+from regard.tasks.language_model.generator import TextGenerator
 from tests.conftest import made_up_sentences
 from tests.tasks.writers import ARCHITECTURES, KOREAN, mixed_tokenizer, recipe_of, untaught
 
@@ -25,7 +25,7 @@ def tokenizer() -> Tokenizer:
     return mixed_tokenizer()
 
 
-def measured(writer: TextWriter, lines: list[str] = LINES, stride: int | None = None) -> Perplexity:
+def measured(writer: TextGenerator, lines: list[str] = LINES, stride: int | None = None) -> Perplexity:
     return measure(writer.model, writer.tokenizer, writer.recipe.data, lines, stride)
 
 

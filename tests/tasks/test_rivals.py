@@ -10,10 +10,10 @@ import torch
 
 import regard
 from regard import config
-from regard.checkpoint import load_model, save_model
 from regard.data.tokenizer import Tokenizer
 from regard.errors import UsageError
 from regard.models.shortlist import Lexicon
+from regard.tasks.trained import load_trained, save_trained
 from regard.tasks.translation.alignment.align import align
 from regard.tasks.translation.evaluation import TestSet
 from regard.tasks.translation.heads import head_importance
@@ -39,7 +39,7 @@ def rival(
 @pytest.fixture
 def stored(rival: Translator, tmp_path: Path) -> Path:
     path = tmp_path / "model.safetensors"
-    save_model(path, dict(rival.model.named_parameters()), rival.recipe, rival.tokenizer, {})
+    save_trained(path, dict(rival.model.named_parameters()), rival.recipe, rival.tokenizer, {})
     return path
 
 
@@ -83,7 +83,7 @@ def test_what_it_looked_at(rival: Translator) -> None:
 def test_a_shortlist_of_everything_changes_nothing(rival: Translator, stored: Path) -> None:
     size = rival.tokenizer.size("target")
     everything = Lexicon(torch.arange(size).expand(size, -1).contiguous(), torch.arange(size))
-    save_model(stored, dict(rival.model.named_parameters()), rival.recipe, rival.tokenizer, {}, lexicon=everything)
+    save_trained(stored, dict(rival.model.named_parameters()), rival.recipe, rival.tokenizer, {}, lexicon=everything)
     short = regard.load(stored, shortlist=True).translate(TEXTS, beam=4)
     assert [each.text for each in short] == [each.text for each in rival.translate(TEXTS, beam=4)]
 
@@ -113,7 +113,7 @@ def test_other_engines_take_transformers_only(stored: Path, tmp_path: Path) -> N
     from regard.export.ctranslate2 import export_ctranslate2
     from regard.export.onnx import export_onnx
 
-    trained = load_model(stored)
+    trained = load_trained(stored)
     for export in (export_ctranslate2, export_onnx):
         with pytest.raises(
             UsageError, match=f"takes Transformers; this is a model of the architecture '{trained.recipe.name}'"
@@ -125,7 +125,7 @@ def test_other_engines_take_transformers_only(stored: Path, tmp_path: Path) -> N
 
 def test_gradients_of_dropout_are_the_same_for_the_same_seed(rival: Translator) -> None:
     """Resume rests on it: all that is random follows from torch's seed."""
-    from regard.models.build import build
+    from regard.tasks.registry import build
     from regard.tasks.translation.native import known_pairs
 
     model = build(replace(rival.recipe.model, dropout=0.3), 400, 400).train()

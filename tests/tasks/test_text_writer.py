@@ -14,7 +14,7 @@ from regard import config
 from regard.data.tokenizer import END, START, UNKNOWN, Tokenizer, train_text_tokenizer
 from regard.errors import UsageError
 from regard.tasks.language_model.evaluation import measure
-from regard.tasks.language_model.generator import TextWriter
+from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.streaming import Growing
 from tests.conftest import made_up_sentences
 from tests.tasks.writers import ARCHITECTURES, KOREAN, mixed_tokenizer, recipe_of, taught, untaught
@@ -31,15 +31,15 @@ def tokenizer() -> Tokenizer:
 
 
 @pytest.fixture(scope="module")
-def counting() -> TextWriter:
-    tokenizer = train_text_tokenizer(COUNTING, config.Tokenizer(pieces=295, coverage=1.0))
+def counting() -> TextGenerator:
+    tokenizer = train_text_tokenizer(COUNTING, config.Tokenizer(vocabulary=295, coverage=1.0))
     return taught(COUNTING, tokenizer, recipe_of(documents="lines", context=60, width=32, dropout=0.0), updates=60)
 
 
 # What is learned comes out again
 
 
-def test_what_was_learned_is_written(counting: TextWriter) -> None:
+def test_what_was_learned_is_written(counting: TextGenerator) -> None:
     for line in COUNTING:
         first, _, rest = line.partition(" ")
         found = counting.generate(first, temperature=0)
@@ -49,13 +49,13 @@ def test_what_was_learned_is_written(counting: TextWriter) -> None:
     assert counting.score("ten one red").perplexity > 10
 
 
-def test_words_can_be_finished(counting: TextWriter) -> None:
+def test_words_can_be_finished(counting: TextGenerator) -> None:
     assert counting.generate("one two three fou", temperature=0).text.startswith("r")
     assert counting.generate("one two ", temperature=0).text.startswith("three")  # the space is there already
     assert counting.generate("one two", temperature=0).text.startswith(" three")
 
 
-def test_a_text_begins_by_itself(counting: TextWriter) -> None:
+def test_a_text_begins_by_itself(counting: TextGenerator) -> None:
     texts = {counting.generate(seed=seed).text for seed in range(20)}
     assert texts.intersection(COUNTING)
 
@@ -138,7 +138,7 @@ def test_no_run_of_pieces_comes_twice(tokenizer: Tokenizer) -> None:
 # Text as it is written
 
 
-def told(writer: TextWriter, prompt: str = "", **options: Any) -> tuple[list[str], Any]:
+def told(writer: TextGenerator, prompt: str = "", **options: Any) -> tuple[list[str], Any]:
     stretches: list[str] = []
     found = writer.generate(prompt, on_text=stretches.append, **options)
     assert "".join(stretches) == found.text
@@ -154,7 +154,7 @@ def test_every_stretch_is_told_at_once(tokenizer: Tokenizer, architecture: str) 
 
 
 @pytest.mark.parametrize("stop", ["o thr", " three", "ee four", "o", "our five s", " two", "ten"])
-def test_a_stop_string_ends_the_text_wherever_pieces_end(counting: TextWriter, stop: str) -> None:
+def test_a_stop_string_ends_the_text_wherever_pieces_end(counting: TextGenerator, stop: str) -> None:
     _, found = told(counting, "one", stop=("never so", stop), temperature=0)
     whole = COUNTING[0].removeprefix("one")
     assert found.text == whole[: whole.index(stop)]
@@ -305,7 +305,7 @@ def test_a_score_is_what_evaluating_finds(tokenizer: Tokenizer, architecture: st
         assert scores[0].piece_perplexity == pytest.approx(expected.per_piece, rel=1e-4)
 
 
-def test_what_was_written_scores_what_was_said(counting: TextWriter) -> None:
+def test_what_was_written_scores_what_was_said(counting: TextGenerator) -> None:
     found = counting.generate("", temperature=0)
     assert found.text in COUNTING
     assert counting.score(found.text).token_log_probabilities == pytest.approx(found.token_log_probabilities, abs=1e-3)

@@ -10,12 +10,13 @@ import pytest
 import torch
 
 from regard import config
-from regard.data.prepare import Prepared, prepare
+from regard.data.prepare import Prepared
 from regard.evaluation.scores import score
-from regard.models.build import Model, build
+from regard.models.encoder_decoder import EncoderDecoder as Model
+from regard.tasks.registry import build, prepare
 from regard.tasks.translation.evaluation import file_test_set, hypotheses, recipe_test_sets
 from regard.tasks.translation.native import length_limit
-from regard.tasks.translation.training import TranslationTask
+from regard.tasks.translation.training import TranslationTraining
 from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 
@@ -49,11 +50,13 @@ def prepared(recipe: config.TranslationRecipe) -> Prepared:
 @pytest.fixture(scope="module")
 def model(recipe: config.TranslationRecipe, prepared: Prepared) -> Model:
     torch.manual_seed(1)
-    return build(recipe.model, prepared.tokenizer.size("source"), prepared.tokenizer.size("target")).eval()
+    return build(
+        recipe.model, prepared.assets.tokenizer.size("source"), prepared.assets.tokenizer.size("target")
+    ).eval()
 
 
-def task_of(recipe: config.TranslationRecipe, prepared: Prepared, parts: int = 1) -> TranslationTask:
-    return TranslationTask(recipe, prepared, parts, torch.device("cpu"))
+def task_of(recipe: config.TranslationRecipe, prepared: Prepared, parts: int = 1) -> TranslationTraining:
+    return TranslationTraining(recipe, prepared, parts, torch.device("cpu"))
 
 
 @pytest.mark.parametrize("parts", [1, 2, 4])

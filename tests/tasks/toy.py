@@ -11,7 +11,7 @@ import torch
 from regard import config
 from regard.data.batching import pad
 from regard.data.tokenizer import PAD, train_tokenizer
-from regard.models.build import build
+from regard.tasks.registry import build
 from regard.tasks.translation.training import translation_loss
 from regard.tasks.translation.translator import Translator
 
@@ -29,8 +29,8 @@ def toy(reverse: bool, layers: int, heads: int, updates: int = 250) -> Translato
     """Learns in a few seconds."""
     recipe = config.TranslationRecipe(
         name="toy",
-        data=config.ParallelText(max_pieces=30),
-        tokenizer=config.Tokenizer(pieces=300, coverage=1.0),
+        data=config.ParallelText(max_tokens=30),
+        tokenizer=config.Tokenizer(vocabulary=300, coverage=1.0),
         model=config.Transformer(
             width=48, feed_forward=96, heads=heads, encoder_layers=1, decoder_layers=layers, dropout=0.0,
             max_positions=40, norm="pre",

@@ -10,9 +10,9 @@ import torch
 from regard import config
 from regard.data.batching import pad
 from regard.data.tokenizer import END, START, Tokenizer, train_text_tokenizer
-from regard.models.build import build
-from regard.tasks.language_model.generator import TextWriter
+from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.training import language_loss
+from regard.tasks.registry import build
 from tests.conftest import made_up_sentences
 
 KOREAN = ["고래는 바다에 살아요.", "곰은 산에서 울어요."]
@@ -28,20 +28,20 @@ def recipe_of(
         settings |= dict(feed_forward=32, heads=4, pointer=bool(pointer))
     return config.LanguageRecipe(
         name="small",
-        data=config.PlainText(documents=documents, max_pieces=context),
-        tokenizer=config.Tokenizer(kind=kind, pieces=0 if kind == "words" else 420, coverage=1.0),
-        model=config.ARCHITECTURES["language-model"][architecture](**{**settings, **model}),  # type: ignore[arg-type]
+        data=config.PlainText(documents=documents, max_tokens=context),
+        tokenizer=config.Tokenizer(kind=kind, vocabulary=0 if kind == "words" else 420, coverage=1.0),
+        model=config.TASKS["text-generation"].architectures[architecture].settings(**{**settings, **model}),  # type: ignore[arg-type]
     )
 
 
-def untaught(tokenizer: Tokenizer, recipe: config.LanguageRecipe, seed: int = 0) -> TextWriter:
+def untaught(tokenizer: Tokenizer, recipe: config.LanguageRecipe, seed: int = 0) -> TextGenerator:
     """Knows nothing, but is of a decided opinion."""
     torch.manual_seed(seed)
     model = build(recipe.model, tokenizer.size("source"))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2)
-    return TextWriter(model, tokenizer, recipe)
+    return TextGenerator(model, tokenizer, recipe)
 
 
 def mixed_tokenizer(kind: str = "bpe") -> Tokenizer:
@@ -49,7 +49,7 @@ def mixed_tokenizer(kind: str = "bpe") -> Tokenizer:
     return train_text_tokenizer(made_up_sentences(1), recipe_of(kind=kind).tokenizer)
 
 
-def taught(lines: list[str], tokenizer: Tokenizer, recipe: config.LanguageRecipe, updates: int) -> TextWriter:
+def taught(lines: list[str], tokenizer: Tokenizer, recipe: config.LanguageRecipe, updates: int) -> TextGenerator:
     """Has read the lines, each as a document of its own, until it knows them by heart."""
     torch.manual_seed(1)
     model = build(recipe.model, tokenizer.size("source"))
@@ -63,4 +63,4 @@ def taught(lines: list[str], tokenizer: Tokenizer, recipe: config.LanguageRecipe
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    return TextWriter(model, tokenizer, recipe)
+    return TextGenerator(model, tokenizer, recipe)

@@ -18,7 +18,7 @@ from regard.training.distributed import Workers
 from regard.training.loop import Loop, Outcome
 from regard.training.loss import Loss
 from regard.training.run_folder import RunFolder
-from regard.training.task import Part
+from regard.training.trainable import MicroBatch
 
 ALONE = Workers(0, 1, torch.device("cpu"))
 SETTINGS = Training(
@@ -50,11 +50,11 @@ class Regression:
         self.bleu, self.poisoned = list(bleu), poisoned
         self.taken: list[int] = []
 
-    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         epoch, index = position
         numbers = list(range(index, index + count))
         self.taken += numbers
-        return [Part(number, self.rows) for number in numbers], (epoch, index + count)
+        return [MicroBatch(number, self.rows) for number in numbers], (epoch, index + count)
 
     def loss(self, model: nn.Module, batch: Any) -> Loss:
         x = torch.randn(self.rows, 4, generator=torch.Generator().manual_seed(batch))

@@ -103,9 +103,9 @@ def _text(path: Path) -> str:
 DYING = """
 import os, sys
 from regard.cli import main
-from regard.tasks.translation.training import TranslationTask
+from regard.tasks.translation.training import TranslationTraining
 
-original, count = TranslationTask.loss, 0
+original, count = TranslationTraining.loss, 0
 
 def loss(self, model, batch):
     global count
@@ -114,7 +114,7 @@ def loss(self, model, batch):
         raise RuntimeError("the second process falls over")
     return original(self, model, batch)
 
-TranslationTask.loss = loss
+TranslationTraining.loss = loss
 main()
 """
 

@@ -13,13 +13,14 @@ import pytest
 import torch
 
 import regard.checkpoint
-from regard.checkpoint import load_model, read, store_scores
+from regard.checkpoint import read, store_scores
 from regard.config import recipes
-from regard.data.prepare import prepare
 from regard.errors import CheckpointError, ConfigError, RegardError, TrainingError, UsageError
 from regard.files import alone_in
 from regard.runs import initial_model
-from regard.tasks.translation.training import TranslationTask
+from regard.tasks.registry import find_task, prepare
+from regard.tasks.trained import load_trained
+from regard.tasks.translation.training import TranslationTraining
 from tests.training.toy import arguments, contents, finish, progress, start, train, write_corpus
 
 
@@ -34,7 +35,7 @@ def test_a_run_leaves_a_model_and_little_else(recipe: Path, tmp_path: Path) -> N
         "checkpoints", "checkpoints/last.safetensors", "checkpoints/weights-00000010.safetensors",
         "checkpoints/weights-00000012.safetensors", "config.toml", "lock", "metrics.jsonl", "model.safetensors",
     ]  # fmt: skip
-    provenance = load_model(tmp_path / "run").provenance
+    provenance = load_trained(tmp_path / "run").provenance
     assert provenance["versions"]["regard"] == regard.__version__
     assert provenance["updates"] == 12
     assert provenance["averaged"] == [10, 12]
@@ -45,7 +46,7 @@ def test_a_run_leaves_a_model_and_little_else(recipe: Path, tmp_path: Path) -> N
 
 def test_the_best_loss_is_told_as_a_loss(recipe: Path, tmp_path: Path) -> None:
     train(recipe, tmp_path / "run", "training.metric=loss", "training.average_of=best", "training.average=1")
-    best = load_model(tmp_path / "run").provenance["best"]
+    best = load_trained(tmp_path / "run").provenance["best"]
     lines = contents(tmp_path / "run")["metrics.jsonl"]
     losses = {line["loss"]: line["update"] for line in lines if line["kind"] == "valid"}
     assert best == {"metric": "loss", "value": min(losses), "update": losses[min(losses)]}
@@ -56,8 +57,8 @@ def test_the_gradients_of_parts_add_up(recipe: Path) -> None:
     """Padded with other neighbours, sentences of unequal lengths count the same."""
     settings = recipes.load(recipe, ["model.dropout=0", "model.attention_dropout=0"])
     prepared = prepare(settings, show=False)
-    task = TranslationTask(settings, prepared, 1, torch.device("cpu"))
-    model = initial_model(settings, prepared)
+    task = TranslationTraining(settings, prepared, 1, torch.device("cpu"))
+    model = initial_model(settings, find_task(settings.task), prepared)
 
     def gradients(*parts: range) -> list[torch.Tensor]:
         model.zero_grad()
@@ -97,13 +98,13 @@ def test_what_may_change_does(recipe: Path, tmp_path: Path) -> None:
 def test_what_may_not_change_is_listed(recipe: Path, tmp_path: Path) -> None:
     train(recipe, tmp_path / "run", "training.updates=3", "training.validate_every=3")
     before = contents(tmp_path / "run")
-    changes = ("training.seed=2", "model.dropout=0.5", "tokenizer.pieces=310", "training.updates=9")
+    changes = ("training.seed=2", "model.dropout=0.5", "tokenizer.vocabulary=310", "training.updates=9")
     with pytest.raises(CheckpointError) as caught:
         train(recipe, tmp_path / "run", "training.validate_every=3", *changes)
     message = str(caught.value)
     assert "training.seed: 1 → 2" in message
     assert "model.dropout: 0.2 → 0.5" in message
-    assert "tokenizer.pieces: 320 → 310" in message
+    assert "tokenizer.vocabulary: 320 → 310" in message
     assert "updates" not in message
     assert "--run" in message
     assert contents(tmp_path / "run") == before
@@ -168,9 +169,9 @@ def test_a_run_folder_that_cannot_be(recipe: Path, tmp_path: Path) -> None:
 
 def test_not_a_number(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     train(recipe, tmp_path / "run", "training.updates=6")
-    before, original = contents(tmp_path / "run"), TranslationTask.loss
+    before, original = contents(tmp_path / "run"), TranslationTraining.loss
     monkeypatch.setattr(
-        TranslationTask,
+        TranslationTraining,
         "loss",
         lambda *given: type(original(*given))(*(each * float("nan") for each in original(*given))),
     )

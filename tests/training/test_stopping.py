@@ -95,11 +95,11 @@ def test_sigterm_saves_and_leaves(recipe: Path, tmp_path: Path) -> None:
 
 def never_finish(marker: Path) -> None:
     """The third part is computed for ever."""
-    from regard.tasks.translation.training import TranslationTask
+    from regard.tasks.translation.training import TranslationTraining
 
-    original, count = TranslationTask.loss, 0
+    original, count = TranslationTraining.loss, 0
 
-    def loss(self: TranslationTask, model: Any, batch: Any) -> Any:
+    def loss(self: TranslationTraining, model: Any, batch: Any) -> Any:
         nonlocal count
         count += 1
         if count == 3:
@@ -107,7 +107,7 @@ def never_finish(marker: Path) -> None:
             time.sleep(PATIENCE)
         return original(self, model, batch)
 
-    TranslationTask.loss = loss  # type: ignore[method-assign]
+    TranslationTraining.loss = loss  # type: ignore[method-assign]
 
 
 @pytest.mark.slow

@@ -30,10 +30,10 @@ RECIPE = """
 train = ["train.tsv"]
 valid = ["valid.tsv"]
 prepared = "{folder}/prepared"
-max_pieces = 60
+max_tokens = 60
 
 [tokenizer]
-pieces = 320
+vocabulary = 320
 
 [model]
 size = "tiny"

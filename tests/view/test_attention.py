@@ -15,7 +15,7 @@ import regard
 from regard import config
 from regard.data.tokenizer import Tokenizer
 from regard.errors import UsageError
-from regard.models.build import build
+from regard.tasks.registry import build
 from regard.tasks.translation import page as module
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.translator import Translator

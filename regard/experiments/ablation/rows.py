@@ -36,7 +36,7 @@ def read_rows(
 
     A variation that is asked for and cannot be, or changes nothing, is an error: all of them at once.
     """
-    base = recipes.load_translation(path, overrides, folder=data)
+    base = recipes.load_as(TranslationRecipe, path, overrides, folder=data)
     recipes.require_data(base)
     rows = {BASE: Row(BASE, BASE, base)}
     mistakes: list[str] = []
@@ -103,7 +103,7 @@ def _read(
     for value in values:
         changes = [f"{name}={value}" for name in names]
         try:
-            recipe = recipes.load_translation(path, [*overrides, *changes], folder=data)
+            recipe = recipes.load_as(TranslationRecipe, path, [*overrides, *changes], folder=data)
         except ConfigError as error:
             mistakes += [f"--vary {variation}: {mistake.replace('--set', '--vary')}" for mistake in error.mistakes]
             continue

@@ -15,13 +15,13 @@ from pathlib import Path
 from rich.progress import Progress, TaskID
 
 from regard.config import TranslationRecipe
-from regard.data.prepare import prepare
 from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.evaluation.scores import bleu
 from regard.experiments.ablation.rows import Row
 from regard.experiments.ablation.trials import LOG, Measured, Trial, basis, check, result_of, work
 from regard.run_log import read_metrics
+from regard.tasks.registry import prepare
 from regard.tasks.translation.evaluation import TestSet, choose, recipe_test_sets
 from regard.training.stopping import StopRequest
 

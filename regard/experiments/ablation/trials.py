@@ -21,15 +21,13 @@ import torch
 from rich.console import Console
 
 import regard
-from regard.checkpoint import load_model
 from regard.config import TranslationRecipe, recipes
-from regard.data.prepare import prepare
 from regard.errors import CheckpointError, RegardError
 from regard.experiments.ablation.rows import Row
 from regard.files import replacing
-from regard.models.build import count_parameters
 from regard.runs import CONFIG, MAY_CHANGE, check_same_run, train
-from regard.tasks.registry import TASKS
+from regard.tasks.registry import count_parameters, find_task, prepare
+from regard.tasks.trained import load_trained
 from regard.tasks.translation.evaluation import TestSet
 
 RESULT, LOG = "trial.json", "log.txt"
@@ -128,13 +126,12 @@ def carry_out(trial: Trial, test_set: TestSet, basis: Mapping[str, Any]) -> None
 def measure(trial: Trial, test_set: TestSet, seconds: float) -> Measured:
     """Look at the model that a finished run left."""
     recipe = trial.recipe
-    trained = load_model(trial.folder)
-    task = TASKS[recipe.task].training(recipe, prepare(recipe, show=False), 1, torch.device("cpu"))
+    trained = load_trained(trial.folder)
+    task = find_task(recipe.task).training(recipe, prepare(recipe, show=False), 1, torch.device("cpu"))
     with torch.inference_mode():
         loss = task.validate(trained.model)["loss"]
-    texts = [translation.text for translation in regard.load(trial.folder, task="translate").stream(test_set.sources)]
-    sizes = trained.tokenizer.size("source"), trained.tokenizer.size("target")
-    return Measured(count_parameters(recipe.model, *sizes), loss, seconds, texts)
+    texts = [translation.text for translation in regard.load(trial.folder, task="translation").stream(test_set.sources)]
+    return Measured(count_parameters(recipe.model, *trained.assets.sizes), loss, seconds, texts)
 
 
 def _leave_with_parent() -> None:

@@ -25,16 +25,16 @@ def first_updates(recipe: config.TranslationRecipe) -> int:
     import torch
 
     from regard.allocator import keep_memory
-    from regard.data.prepare import prepare
     from regard.runs import initial_model
-    from regard.tasks.registry import TASKS
+    from regard.tasks.registry import find_task, prepare
     from regard.training.optimizer import build_optimizer
 
     keep_memory()
     settings = recipe.training
     prepared = prepare(recipe, show=False)
-    model = initial_model(recipe, prepared).train()
-    task = TASKS[recipe.task].training(recipe, prepared, settings.accumulate, torch.device("cpu"))
+    row = find_task(recipe.task)
+    model = initial_model(recipe, row, prepared).train()
+    task = row.training(recipe, prepared, settings.accumulate, torch.device("cpu"))
     optimizer = build_optimizer(model, settings)
     position = (0, 0)
     for _ in range(UPDATES):

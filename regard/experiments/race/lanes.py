@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 
 from regard import config
 from regard.config import recipes
-from regard.config.bounds import SIZES
 from regard.errors import ConfigError, UsageError, did_you_mean
-from regard.models.build import count_parameters
+from regard.tasks.registry import count_parameters
 
 STEP = 16  # widths are multiples of it, which suits every processor
 ENDLESS = 1_000_000_000  # updates, where time is what ends
@@ -52,9 +51,9 @@ def line_up(
     if budget.parameters is not None and budget.minutes is not None:
         raise UsageError("--parameters and --minutes are two ways to be fair; give one of them")
     shared, own = sort_overrides(overrides, names)
-    recipe = recipes.load_translation(path, shared, folder=data)
+    recipe = recipes.load_as(config.TranslationRecipe, path, shared, folder=data)
     recipes.require_data(recipe)
-    check_names(names, config.ARCHITECTURES[recipe.task])
+    check_names(names, config.task_settings(recipe.task).architectures)
     as_given = recipe.model.architecture if budget == Budget() else None
     if as_given is not None:
         budget = Budget(parameters_of(recipe.model, recipe.tokenizer))
@@ -62,7 +61,7 @@ def line_up(
     for name in names:
         given = [*settings_of(name, recipe, budget), *shared, *own[name], f"model.architecture={name}"]
         try:
-            entrant = recipes.load_translation(path, given, folder=data)
+            entrant = recipes.load_as(config.TranslationRecipe, path, given, folder=data)
         except ConfigError as error:
             mistakes += [f"lane {name}: {mistake}" for mistake in error.mistakes]
             continue
@@ -79,7 +78,7 @@ def line_up(
     return lanes, budget
 
 
-def check_names(names: Sequence[str], known: Mapping[str, type]) -> None:
+def check_names(names: Sequence[str], known: Mapping[str, object]) -> None:
     if not names:
         raise UsageError(f"a race needs somebody to run: --architectures {','.join(known)}")
     for name in names:
@@ -115,9 +114,9 @@ def settings_of(name: str, recipe: config.TranslationRecipe, budget: Budget) -> 
     """
     given = []
     if name != recipe.model.architecture:
-        sizes = SIZES[config.ARCHITECTURES[recipe.task][name]]
+        sizes = config.task_settings(recipe.task).architectures[name].sizes
         size = recipe.model.size if recipe.model.size in sizes else list(sizes)[-1]
-        tied, positions = str(recipe.model.tied).lower(), recipe.data.max_pieces + 1
+        tied, positions = str(recipe.model.tied).lower(), recipe.data.max_tokens + 1
         given = [f'model={{size="{size}", tied={tied}, max_positions={positions}}}', *SUITED.get(name, ())]
     if budget.minutes is not None:
         given += [f"training.minutes={budget.minutes}", f"training.updates={ENDLESS}"]
@@ -128,7 +127,7 @@ def settings_of(name: str, recipe: config.TranslationRecipe, budget: Budget) -> 
 
 def parameters_of(model: config.Translating, tokenizer: config.Tokenizer) -> int:
     """How many numbers a model learns."""
-    return count_parameters(model, tokenizer.pieces, tokenizer.pieces)
+    return count_parameters(model, tokenizer.vocabulary, tokenizer.vocabulary)
 
 
 def widest(model: config.Translating, tokenizer: config.Tokenizer, limit: int) -> config.Translating:
@@ -146,7 +145,7 @@ def widest(model: config.Translating, tokenizer: config.Tokenizer, limit: int) -
 
     if (least := count(1)) > limit:
         raise UsageError(
-            f"a budget of {limit:,} parameters is too small for {model.architecture}: with {tokenizer.pieces:,} pieces "
+            f"a budget of {limit:,} parameters is too small for {model.architecture}: with {tokenizer.vocabulary:,} pieces "
             f"and a width of {step}, its least, it has {least:,}"
         )
     fits, exceeds = 1, 2

@@ -81,7 +81,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def measured(lane: Lane, folder: Path, test_set: TestSet) -> dict[str, Any]:
     """All that one lane alone can tell."""
-    translator = regard.load(folder, task="translate")
+    translator = regard.load(folder, task="translation")
     places = spread_over_length(pieces_of(translator, test_set.sources), translator.longest)
     return {
         "name": lane.name,
@@ -89,7 +89,7 @@ def measured(lane: Lane, folder: Path, test_set: TestSet) -> dict[str, Any]:
         "model": vars(lane.recipe.model),
         "training": vars(lane.recipe.training),
         "updates": translator.provenance["updates"],
-        "training_pairs": translator.provenance["training_pairs"],
+        "training_pairs": translator.provenance["training_examples"],
         **curve_of(folder),
         "memory": training_memory(lane.recipe),
         "pieces": pieces_of(translator, test_set.sources),
@@ -144,7 +144,7 @@ def look(translator: Translator, source: str) -> dict[str, Any] | None:
 
 def decoding_speed(names: Sequence[str], folder: Path, test_set: TestSet) -> dict[str, dict[str, Any]]:
     """Greedy, with one thread, the same sentences: a round of every lane after the other, so that noise hits all alike."""
-    translators = {name: regard.load(folder / name, task="translate") for name in names}
+    translators = {name: regard.load(folder / name, task="translation") for name in names}
     sources = evenly(test_set.sources, TIMED)
     rounds: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     threads = torch.get_num_threads()

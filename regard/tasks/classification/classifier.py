@@ -18,13 +18,13 @@ from torch import Tensor
 from regard import config
 from regard.data.batching import pad
 from regard.data.labelled import clean
-from regard.data.tokenizer import Tokenizer
 from regard.errors import UsageError
-from regard.models.build import count_parameters
 from regard.models.classifier import TextClassifier
+from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.attribution import grounds
 from regard.tasks.classification.page import Decision
 from regard.tasks.classification.training import classify_ids, in_reach
+from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.view.words import text_of
 
@@ -55,15 +55,13 @@ class Classifier:
     def __init__(
         self,
         model: TextClassifier,
-        tokenizer: Tokenizer,
         recipe: config.ClassificationRecipe,
+        assets: ClassificationAssets,
         provenance: Mapping[str, Any] | None = None,
-        facts: Mapping[str, Any] = {},
     ) -> None:
-        self.model, self.tokenizer, self.recipe = model.eval(), tokenizer, recipe
+        self.model, self.recipe, self.assets = model.eval(), recipe, assets
         self.provenance = provenance or {}
-        self.labels: Sequence[str] = facts["labels"]
-        self.temperature = float(facts.get("temperature", 1.0))
+        self.tokenizer, self.labels, self.temperature = assets.tokenizer, assets.labels, assets.temperature
 
     @overload
     def classify(self, text: str) -> Classification: ...
@@ -108,7 +106,7 @@ class Classifier:
             return Classification("", {}, 0, windows=0)
         ranked = sorted(zip(self.labels, probabilities, strict=True), key=lambda each: -each[1])
         windows = len(in_reach(np.empty(pieces, dtype=np.bool_), self.recipe.data))
-        cut = pieces > self.recipe.data.max_pieces and windows == 1
+        cut = pieces > self.recipe.data.max_tokens and windows == 1
         return Classification(ranked[0][0], dict(ranked), pieces, windows, cut)
 
     def look(self, text: str) -> Decision:
@@ -158,7 +156,7 @@ class Classifier:
         facts = {
             "labels": f"{len(self.labels):,}",
             "parameters": f"{count_parameters(self.recipe.model, *sizes):,}",
-            "training texts": f"{self.provenance.get('training_pairs', 0):,}",
+            "training texts": f"{self.provenance.get('training_examples', 0):,}",
             "updates": f"{self.provenance.get('updates', 0):,}",
         }
         for name, found in self.provenance.get("scores", {}).items():

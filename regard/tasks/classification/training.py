@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,16 +19,22 @@ from torch import Tensor
 
 from regard import config
 from regard.data.batching import Position, TokenBatches, pad
+from regard.data.labelled import read_split
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.decoding.batches import in_batches
+from regard.errors import DataError
 from regard.evaluation.labels import fit_share, fit_temperature
 from regard.models.classifier import TextClassifier
+from regard.tasks.classification.assets import ClassificationAssets
+from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.word_dropout import hide
 from regard.training.loss import Loss, projected_loss, smoothed_loss
-from regard.training.task import Extras, Part
+from regard.training.trainable import Finished, MicroBatch, WithoutMovie
 
 EVEN = 0.5  # share of each of two opinions that count alike
+LOOKED_AT = 10_000  # texts whose labels are counted before training
+LABELS = 2  # a guess, where the training text is not there yet
 HIDDEN = 0.15  # share of the pieces that a text without labels has to be guessed from
 
 
@@ -37,29 +45,30 @@ class Batch(NamedTuple):
     epoch: int
 
 
-class ClassificationTask:
+class ClassificationTraining(WithoutMovie):
     """Batches, loss and validation of a classification recipe."""
 
     unit = "texts"
 
     def __init__(
-        self, recipe: config.ClassificationRecipe, prepared: Prepared, parts: int, device: torch.device
+        self, recipe: config.ClassificationRecipe, prepared: Prepared, micro_batches: int, device: torch.device
     ) -> None:
-        self.recipe, self.device, self.labels = recipe, device, prepared.labels
+        self.recipe, self.device = recipe, device
+        self.assets: ClassificationAssets = prepared.assets
         self.train, self.valid = prepared.train, prepared.valid
-        lengths = np.minimum(self.train.lengths[:, :1], recipe.data.max_pieces).repeat(2, axis=1)  # [N, 2]
-        budget = max(1, recipe.training.batch_tokens // parts)
-        most = max(1, recipe.training.batch_texts // parts) if recipe.training.batch_texts else sys.maxsize
+        lengths = np.minimum(self.train.lengths[:, :1], recipe.data.max_tokens).repeat(2, axis=1)  # [N, 2]
+        budget = max(1, recipe.training.batch_tokens // micro_batches)
+        most = max(1, recipe.training.batch_texts // micro_batches) if recipe.training.batch_texts else sys.maxsize
         self.batches = TokenBatches(lengths, budget, recipe.training.seed, most)
         self.usual = max(1, round(len(lengths) / len(self.batches.plan(0))))
 
-    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         """A batch holds many short texts or few long ones. It counts as if it held as many as usual: else each of the few
         would weigh more."""
         parts, place = [], Position(*position)
         for _ in range(count):
             (rows,), after = self.batches.take(place, 1)
-            parts.append(Part(Batch(rows, place.epoch), self.usual))
+            parts.append(MicroBatch(Batch(rows, place.epoch), self.usual))
             place = after
         return parts, (place.epoch, place.index)
 
@@ -78,16 +87,13 @@ class ClassificationTask:
         loss = torch.nn.functional.cross_entropy(logits, labels)
         return {"loss": loss.item(), "accuracy": 100 * (logits.argmax(-1) == labels).float().mean().item()}
 
-    def probe(self, model: TextClassifier) -> list[dict[str, Any]]:
-        return []
-
-    def extras(self, averaged: Callable[[], TextClassifier]) -> Extras:
+    def finish(self, averaged: Callable[[], TextClassifier]) -> Finished:
         """The labels, and what is found on the validation text: how much attention and votes count, and the temperature
         at which the model is as sure as it is right."""
         model = averaged()
         logits, labels, share = self._judge(model)
-        facts = {"labels": self.labels, "temperature": fit_temperature(logits.numpy(), labels.numpy())}
-        return Extras(facts=facts, weights=model.scaled(*_say(share)))
+        assets = replace(self.assets, temperature=fit_temperature(logits.numpy(), labels.numpy()))
+        return Finished(assets, model.scaled(*_say(share)))
 
     def _judge(self, model: TextClassifier) -> tuple[Tensor, Tensor, float]:
         """Of the validation text: logits [S, C], labels [S], and how much attention should count beside votes."""
@@ -123,7 +129,7 @@ def _say(share: float) -> tuple[float, float]:
 
 def in_reach(ids: NDArray[Any], data: config.LabelledText) -> list[NDArray[Any]]:
     """What of a text is read: all of it, or what `data.long` says; windows overlap by half."""
-    most = data.max_pieces
+    most = data.max_tokens
     if len(ids) <= most:
         return [ids]
     if data.long == "first":
@@ -205,9 +211,18 @@ def distance(first: Tensor, second: Tensor) -> Tensor:
     return ((first.exp() - second.exp()) * (first - second)).sum() / 2
 
 
+def rehearsed_sizes(recipe: config.ClassificationRecipe) -> tuple[int, int]:
+    """Of the vocabulary, and how many labels the beginning of the training text has, or a guess."""
+    try:
+        labels = len({each.label for each in islice(read_split(recipe.data, "train"), LOOKED_AT)})
+    except (DataError, OSError):  # told of at the end, or yet to be downloaded
+        labels = LABELS
+    return guess_vocabulary(recipe.tokenizer), labels
+
+
 def rehearsed_loss(recipe: config.ClassificationRecipe, model: TextClassifier, tokens: int) -> tuple[Loss, int]:
     """Of made-up texts of the greatest length, and how many there are."""
-    texts = max(1, tokens // recipe.data.max_pieces)
-    ids = torch.randint(UNKNOWN + 1, recipe.tokenizer.pieces, (texts, recipe.data.max_pieces))
+    texts = max(1, tokens // recipe.data.max_tokens)
+    ids = torch.randint(UNKNOWN + 1, guess_vocabulary(recipe.tokenizer), (texts, recipe.data.max_tokens))
     labels = torch.zeros(texts, dtype=torch.long)
     return labelled_loss(model, ids, labels, recipe.training.label_smoothing, recipe.training.r_drop), texts

@@ -46,7 +46,7 @@ class Sight(NamedTuple):
 
 def sight_of(model: LanguageModel, data: config.PlainText, stride: int | None = None) -> Sight:
     """What the model was trained to look back at; a quarter of it is new in each window."""
-    window = min(data.max_pieces, model.max_positions)
+    window = min(data.max_tokens, model.max_positions)
     if isinstance(model, RecurrentLanguageModel):
         if stride is not None:
             raise UsageError("a recurrent model carries its state over the whole text; leave out the stride")

@@ -1,6 +1,6 @@
 """A trained language model at work: how a text goes on, and how probable a text is.
 
-`regard.load("runs/wikitext-2")` returns a TextWriter.
+`regard.load("runs/wikitext-2")` returns a TextGenerator.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from regard.data.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
 from regard.decoding.options import Hypothesis, Special
 from regard.decoding.search import search
 from regard.errors import UsageError
-from regard.models.build import count_parameters
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
 from regard.tasks.language_model.evaluation import BATCH_TOKENS, read_along, sight_of, slides
 from regard.tasks.language_model.page import TextLook
 from regard.tasks.language_model.results import Generation, Manner, Options, TextScore
 from regard.tasks.language_model.streaming import Growing, Sliding, beginning, halt_at_stops
+from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.search_steps import alternatives
 
@@ -37,7 +37,7 @@ NEVER_ENDS = -1  # no id: where lines follow each other, a text goes on until so
 CHUNK = 512  # rows of probabilities alive at a time
 
 
-class TextWriter:
+class TextGenerator:
     """A language model, its tokenizer and its recipe, ready to write."""
 
     def __init__(
@@ -46,12 +46,11 @@ class TextWriter:
         tokenizer: Tokenizer,
         recipe: config.LanguageRecipe,
         provenance: Mapping[str, Any] | None = None,
-        facts: Mapping[str, Any] = {},
     ) -> None:
         self.model, self.tokenizer, self.recipe = model.eval(), tokenizer, recipe
         self.provenance = provenance or {}
         self.whole = recipe.data.documents == "stream"
-        self.context = min(recipe.data.max_pieces, model.max_positions)
+        self.context = min(recipe.data.max_tokens, model.max_positions)
         """How many pieces the model was trained to look back at."""
         self._special = Special(START, END if not self.whole else NEVER_ENDS, PAD, UNKNOWN)
 

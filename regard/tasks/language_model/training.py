@@ -18,38 +18,39 @@ from torch import Tensor
 from regard import config
 from regard.data.batching import pad
 from regard.data.ids import PairIds
-from regard.data.plain import Report
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.models.language_model import LanguageModel
 from regard.models.pointer import Pointed
 from regard.tasks.language_model.streaming import beginning
+from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.word_dropout import hide
 from regard.training.loss import Loss, adaptive_loss, mixed_loss
-from regard.training.task import Extras, Part
+from regard.training.trainable import Finished, MicroBatch, WithoutMovie
 
 Windows = NDArray[np.int64]  # [W, 2]: where each one's first wanted piece is in the stream, and how many are wanted
 
 
-class LanguageTask:
+class LanguageTraining(WithoutMovie):
     """Batches, loss and validation of a language model's recipe."""
 
     unit = "tokens"
 
-    def __init__(self, recipe: config.LanguageRecipe, prepared: Prepared, parts: int, device: torch.device) -> None:
-        self.recipe, self.device = recipe, device
+    def __init__(
+        self, recipe: config.LanguageRecipe, prepared: Prepared, micro_batches: int, device: torch.device
+    ) -> None:
+        self.recipe, self.assets, self.device = recipe, prepared.assets, device
         self.train, self.valid = Stream(prepared.train, recipe.data), Stream(prepared.valid, recipe.data)
-        self.budget = max(1, recipe.training.batch_tokens // parts)
+        self.budget = max(1, recipe.training.batch_tokens // micro_batches)
         self._planned: tuple[int, list[Windows]] | None = None
-        report = prepared.report
-        self.words = report.valid.words if isinstance(report, Report) else 0
+        self.words: int = prepared.report.valid.words
 
-    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         epoch, index = position
         parts = []
         for _ in range(count):
             planned = self._plan(epoch)
-            parts.append(Part(planned[index], int(planned[index][:, 1].sum())))
+            parts.append(MicroBatch(planned[index], int(planned[index][:, 1].sum())))
             epoch, index = (epoch, index + 1) if index + 1 < len(planned) else (epoch + 1, 0)
         return parts, (epoch, index)
 
@@ -57,7 +58,7 @@ class LanguageTask:
         """The batches of an epoch, a pure function of (seed, epoch)."""
         if self._planned is None or self._planned[0] != epoch:
             random = np.random.Generator(np.random.PCG64([self.recipe.training.seed, epoch]))
-            windows = self.train.windows(int(random.integers(self.recipe.data.max_pieces)))
+            windows = self.train.windows(int(random.integers(self.recipe.data.max_tokens)))
             self._planned = (epoch, filled(windows[random.permutation(len(windows))], self.budget))
         return self._planned[1]
 
@@ -77,11 +78,8 @@ class LanguageTask:
             pieces += int((wanted != PAD).sum())
         return {"loss": total / pieces, "perplexity": math.exp(min(total / max(1, self.words), 100.0))}
 
-    def probe(self, model: LanguageModel) -> list[dict[str, Any]]:
-        return []
-
-    def extras(self, averaged: Callable[[], LanguageModel]) -> Extras:
-        return Extras()
+    def finish(self, averaged: Callable[[], LanguageModel]) -> Finished:
+        return Finished(self.assets)
 
     def _tensors(self, stream: Stream, batch: Windows) -> tuple[Tensor, Tensor]:
         """Pieces as they are read, and as they should go on [S, T]."""
@@ -93,7 +91,7 @@ class Stream:
     """Text cut into windows: anywhere, if lines follow each other, or within each line, if it is a document."""
 
     def __init__(self, ids: PairIds, data: config.PlainText) -> None:
-        self.ids, self.most, self.whole = ids.stream, data.max_pieces, data.documents == "stream"
+        self.ids, self.most, self.whole = ids.stream, data.max_tokens, data.documents == "stream"
         self.lengths = ids.lengths[:, 0]
         self._begins = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)[:-1]])  # of each document
 
@@ -149,8 +147,13 @@ def next_loss(
     return mixed_loss(states, model.output, wanted, pointed.repeats(wanted), pointed.vocabulary)
 
 
+def rehearsed_sizes(recipe: config.LanguageRecipe) -> tuple[int]:
+    """Of the vocabulary."""
+    return (guess_vocabulary(recipe.tokenizer),)
+
+
 def rehearsed_loss(recipe: config.LanguageRecipe, model: LanguageModel, tokens: int) -> tuple[Loss, int]:
     """Of made-up windows, and how many pieces they have."""
-    length = min(tokens, recipe.data.max_pieces)
-    ids = torch.randint(UNKNOWN + 1, recipe.tokenizer.pieces, (max(1, tokens // length), length))
+    length = min(tokens, recipe.data.max_tokens)
+    ids = torch.randint(UNKNOWN + 1, guess_vocabulary(recipe.tokenizer), (max(1, tokens // length), length))
     return language_loss(model, ids, ids, recipe.training.label_smoothing), ids.numel()

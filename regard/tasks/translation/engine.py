@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from regard.checkpoint import Trained
 from regard.decoding.engine import Engine
 from regard.errors import UsageError, did_you_mean
 from regard.export.folder import refusal
 from regard.models.int8 import in_int8
 from regard.models.shortlist import Shortlists
 from regard.models.transposed import transpose_weights
+from regard.tasks.task import Trained
 from regard.tasks.translation.native import Native
 from regard.tasks.translation.workers import Crew
 
@@ -36,13 +36,15 @@ def choose_engine(
         from regard.export.ctranslate2_engine import open_engine
 
         return open_engine(name, int8, workers)
-    if shortlist and trained.lexicon is None:
+    if shortlist and trained.assets.lexicon is None:
         raise UsageError(
             f"{name} carries no lexicon to make shortlists from, as models do that are trained now, or go on training. "
             "Leave out --shortlist"
         )
     shortlists = (
-        Shortlists(trained.lexicon, trained.model.output.weight.detach()) if trained.lexicon and shortlist else None
+        Shortlists(trained.assets.lexicon, trained.model.output.weight.detach())
+        if trained.assets.lexicon and shortlist
+        else None
     )
     model = trained.model
     if int8:

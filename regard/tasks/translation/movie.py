@@ -12,7 +12,7 @@ from regard.attention.record import record
 from regard.data.sampling import evenly
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.options import Search
-from regard.models.build import Model
+from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.translation.attention import side_of
 from regard.tasks.translation.native import decode, known_pairs
 from regard.view.arrays import pack_shares

@@ -19,7 +19,7 @@ from regard.decoding.options import Hypothesis, Search, Special
 from regard.decoding.search import search
 from regard.decoding.steppable import Steppable
 from regard.decoding.walk import Watch
-from regard.models.build import Model
+from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.shortlist import Shortlists
 
 SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)

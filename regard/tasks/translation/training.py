@@ -24,32 +24,38 @@ from regard.data.tokenizer import PAD, UNKNOWN
 from regard.decoding.batches import in_batches
 from regard.decoding.options import Search
 from regard.evaluation.scores import bleu
-from regard.models.build import Model
+from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.shortlist import Lexicon
+from regard.tasks.text_assets import guess_vocabulary
+from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.movie import choose_probes, look_at_probes
 from regard.tasks.translation.native import decode
 from regard.training.loss import Loss, projected_loss
-from regard.training.task import Extras, Part
+from regard.training.trainable import Finished, MicroBatch
 
 SENTENCE = 25  # pieces of a made-up sentence
 
 
-class TranslationTask:
+class TranslationTraining:
     """Batches, loss and validation of a translation recipe."""
 
     unit = "tokens"
 
-    def __init__(self, recipe: config.TranslationRecipe, prepared: Prepared, parts: int, device: torch.device) -> None:
-        self.recipe, self.tokenizer, self.device = recipe, prepared.tokenizer, device
+    def __init__(
+        self, recipe: config.TranslationRecipe, prepared: Prepared, micro_batches: int, device: torch.device
+    ) -> None:
+        self.recipe, self.tokenizer, self.device = recipe, prepared.assets.tokenizer, device
         self.train, self.valid = prepared.train, prepared.valid
-        budget = max(1, recipe.training.batch_tokens // parts)
+        budget = max(1, recipe.training.batch_tokens // micro_batches)
         self.batches = TokenBatches(self.train.lengths, budget, recipe.training.seed)
         self.sources, self.references = self._validation_text()
         self.probes = choose_probes(self.sources, self.references, self.tokenizer, recipe.training.probes)
 
-    def take(self, position: tuple[int, int], count: int) -> tuple[list[Part], tuple[int, int]]:
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         taken, after = self.batches.take(Position(*position), count)
-        parts = [Part(rows, int(self.train.lengths[rows, 1].sum()) + len(rows)) for rows in taken]  # each END counts
+        parts = [
+            MicroBatch(rows, int(self.train.lengths[rows, 1].sum()) + len(rows)) for rows in taken
+        ]  # each END counts
         return parts, (after.epoch, after.index)
 
     def loss(self, model: Model, batch: np.ndarray) -> Loss:
@@ -67,11 +73,17 @@ class TranslationTask:
         texts = [self.tokenizer.decode(best[0].tokens) for best in outputs]
         return {"loss": total / tokens, "bleu": bleu(texts, self.references, self.recipe.data.target_language)}
 
-    def probe(self, model: Model) -> list[dict[str, Any]]:
+    def frame_due(self, update: int, validating: bool) -> bool:
+        training = self.recipe.training
+        return bool(training.probes) and (
+            validating or not update or bool(training.probe_every and update % training.probe_every == 0)
+        )
+
+    def frame(self, model: Model) -> list[dict[str, Any]]:
         return look_at_probes(model, self.probes, self.tokenizer, self.recipe.decoding)
 
-    def extras(self, averaged: Callable[[], Model]) -> Extras:
-        return Extras(lexicon=self._lexicon)
+    def finish(self, averaged: Callable[[], Model]) -> Finished:
+        return Finished(TranslationAssets(self.tokenizer, self._lexicon))
 
     @cached_property
     def _lexicon(self) -> Lexicon:
@@ -95,7 +107,7 @@ class TranslationTask:
         kept = [
             (source, reference)
             for source, target, reference in zip(*encoded, targets, strict=True)
-            if 0 < len(source) <= data.max_pieces and 0 < len(target) <= data.max_pieces
+            if 0 < len(source) <= data.max_tokens and 0 < len(target) <= data.max_tokens
         ]
         chosen = kept[:: math.ceil(len(kept) / self.recipe.training.validate_sentences)]
         return [source for source, _ in chosen], [reference for _, reference in chosen]
@@ -109,12 +121,19 @@ def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor,
 
 def read_split(data: config.ParallelText, split: str) -> Iterator[tuple[str, str]]:
     """The pairs of `train`, `valid` or a test set."""
-    files = {"train": data.train, "valid": data.valid}.get(split) or data.test[split]
-    return read_pairs(files, data, split)
+    return read_pairs(data.files_of(split), data, split)
+
+
+def rehearsed_sizes(recipe: config.TranslationRecipe) -> tuple[int, int]:
+    """Of both vocabularies, as far as the settings tell."""
+    vocabulary = guess_vocabulary(recipe.tokenizer)
+    return vocabulary, vocabulary
 
 
 def rehearsed_loss(recipe: config.TranslationRecipe, model: Model, tokens: int) -> tuple[Loss, int]:
     """Of made-up sentences with about so many target tokens, and how many there are."""
-    length = min(SENTENCE, tokens, recipe.data.max_pieces)
-    source, target = torch.randint(UNKNOWN + 1, recipe.tokenizer.pieces, (2, max(1, tokens // length), length))
+    length = min(SENTENCE, tokens, recipe.data.max_tokens)
+    source, target = torch.randint(
+        UNKNOWN + 1, guess_vocabulary(recipe.tokenizer), (2, max(1, tokens // length), length)
+    )
     return translation_loss(model, source, target, target, recipe.training.label_smoothing), target.numel()

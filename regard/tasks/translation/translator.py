@@ -22,7 +22,8 @@ from regard.decoding.options import Hypothesis, Search, check_values
 from regard.decoding.trace import Trace
 from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
-from regard.models.build import Model, count_parameters
+from regard.models.encoder_decoder import EncoderDecoder as Model
+from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.native import Native, decode, known_pairs
@@ -51,7 +52,7 @@ class Translator:
         self.model, self.tokenizer, self.recipe = model.eval(), tokenizer, recipe
         self.engine = Native(model) if engine is None else engine
         self.provenance = provenance or {}
-        self.longest = int(self.provenance.get("source_pieces", recipe.data.max_pieces))
+        self.longest = int(self.provenance.get("source_tokens", recipe.data.max_tokens))
 
     @overload
     def translate(self, text: str, **options: Unpack[Options]) -> Translation: ...
@@ -159,7 +160,7 @@ class Translator:
         facts = {
             "languages": f"{data.source_language} → {data.target_language}",
             "parameters": f"{count_parameters(self.recipe.model, *sizes):,}",
-            "training pairs": f"{self.provenance.get('training_pairs', 0):,}",
+            "training pairs": f"{self.provenance.get('training_examples', 0):,}",
             "updates": f"{self.provenance.get('updates', 0):,}",
         }
         for name, found in scores.items():

@@ -1,0 +1,111 @@
+"""What text classification can be told: labelled text, an encoder alone, its training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from regard.config.data import LONGEST, TextData
+from regard.config.field import setting
+from regard.config.model import DEEPEST, Attending
+from regard.config.recipe import Architecture, TaskSettings, TextRecipe
+from regard.config.training import TextTraining
+
+
+@dataclass(frozen=True)
+class LabelledText(TextData):
+    """`[data]` of a classification recipe: texts and what they are to be called.
+
+    A text is one file: TSV, CSV (the name ends in .csv) or JSONL (.jsonl).
+    """
+
+    FORM: ClassVar[str] = "name one TSV, CSV or JSONL file"
+    MOST_FILES: ClassVar[int | None] = 1
+
+    text: str = "1"
+    """Column of the text: its number, counted from 1, or its name in the file's first row or in JSON."""
+    label: str = "2"
+    """Column of the label."""
+    split: str = ""
+    """Column that names the split (train, valid or the test set's name); nothing: every row belongs."""
+    quoted: bool = False
+    """A cell of a TSV may stand in double quotes, as pandas writes it; a CSV's always may."""
+    replace: Mapping[str, str] = field(default_factory=dict)
+    """Strings that each text has replaced, here and when the model works: `"<br />" = " "`."""
+    hold_out: float = setting(0.1, below=1)
+    """Share of the training text that validates, spread evenly over it, when no `valid` is named."""
+    max_tokens: int = setting(256, least=1, most=LONGEST)
+    """Longest text that is read at once, in tokens."""
+    long: str = setting("ends", choices=("first", "ends", "windows"))
+    """Of a longer text: `first`, its beginning; `ends`, half from each end; `windows`, all of it in overlapping windows whose
+    probabilities are averaged."""
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        return ("train",) if self.hold_out > 0 else super().needed
+
+    def impossible(self) -> Iterator[str]:
+        yield from super().impossible()
+        yield from self.same_columns("text", "label", "split")
+
+
+@dataclass(frozen=True)
+class TextEncoder(Attending):
+    """`[model]` of a classifier: the encoder alone, pooled into one vector."""
+
+    architecture: str = "transformer"
+    layers: int = setting(6, least=1, most=DEEPEST)
+    """Layers that read the text."""
+    pooling: str = setting("max", choices=("max", "mean", "first"))
+    """One vector for the text: `max` or `mean` over its positions, or the `first` position, which stands for the whole."""
+    ngrams: int = setting(1, least=1, most=16)
+    """Longest n-gram of tokens that adds logits of its own beside what attention finds (a bag of n-grams); 1: none does."""
+    buckets: int = setting(1_000_000, least=2, most=100_000_000)
+    """Rows for the logits of n-grams, found by their hash."""
+
+
+@dataclass(frozen=True)
+class ClassifierTraining(TextTraining):
+    """`[training]` of a classifier."""
+
+    metric: str = "accuracy"
+    batch_texts: int = 0
+    """Texts per update at most, where many short ones would fit: a crowd teaches less than its members one by one; 0: as many
+    as `batch_tokens` holds."""
+    r_drop: float = setting(0.0, most=1_000)
+    """Weight of the distance between what two passes with other dropouts say of a text (R-Drop); 0: one pass."""
+    masked_epochs: int = 0
+    """Passes over the training text, before labels matter, in which the encoder learns to guess hidden tokens."""
+
+    def impossible(self) -> Iterator[str]:
+        yield from super().impossible()
+        if self.patience and self.masked_epochs:
+            yield "training.patience needs training.masked_epochs = 0: while tokens are guessed, no validation gets better"
+
+
+@dataclass(frozen=True)
+class ClassificationRecipe(TextRecipe):
+    """Text → label."""
+
+    task: str = "text-classification"
+    data: LabelledText = field(default_factory=LabelledText)
+    model: TextEncoder = field(default_factory=TextEncoder)
+    training: ClassifierTraining = field(default_factory=ClassifierTraining)
+
+
+SETTINGS = TaskSettings(
+    name="text-classification",
+    aliases=("classify", "classification", "sentiment-analysis"),
+    room="classification",
+    verb="classify",
+    recipe=ClassificationRecipe,
+    metrics=("accuracy", "loss"),
+    architectures={
+        "transformer": Architecture(TextEncoder, {
+            "tiny": dict(width=128, feed_forward=256, heads=4, layers=2, dropout=0.2),
+            "small": dict(width=256, feed_forward=1_024, heads=4, layers=4, dropout=0.1),
+            "base": dict(width=512, feed_forward=2_048, heads=8, layers=6, dropout=0.1),
+        }),
+    },
+)  # fmt: skip

@@ -1,0 +1,31 @@
+"""The row of language modelling."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regard import config
+from regard.config.language_model import SETTINGS
+from regard.data import plain
+from regard.data.prepare import Builder
+from regard.models.language_model import RecurrentLanguageModel, TransformerLanguageModel
+from regard.tasks.language_model.assets import LanguageAssets, open_prepared
+from regard.tasks.language_model.generator import TextGenerator
+from regard.tasks.language_model.training import LanguageTraining, rehearsed_loss, rehearsed_sizes
+from regard.tasks.task import Rehearsal, Task, Trained
+
+
+def load(trained: Trained, name: str | Path) -> TextGenerator:
+    return TextGenerator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance)
+
+
+TASK = Task(
+    settings=SETTINGS,
+    models={config.TextDecoder: TransformerLanguageModel, config.RecurrentDecoder: RecurrentLanguageModel},
+    assets=LanguageAssets,
+    data=Builder(plain.SETTINGS, ("tokenizer",), plain.build, plain.Report.from_dict, open_prepared),
+    read=plain.read_split,
+    training=LanguageTraining,
+    rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens", rehearsed_loss),
+    load=load,
+)

@@ -1,0 +1,42 @@
+"""Model file ↔ model: what a task's row makes of what a file says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.checkpoint import load_weights, read_model, save_model, unusable
+from regard.config import Recipe
+from regard.errors import DataError
+from regard.tasks.registry import find_task
+from regard.tasks.task import Assets, Trained
+
+
+def load_trained(name: str | Path, device: str | torch.device = "cpu") -> Trained:
+    """Read a model by run folder, file, or bundled name (`demo`)."""
+    file = read_model(name)
+    row = find_task(file.recipe.task)
+    try:
+        assets = row.assets.read(file.assets)
+    except DataError as error:
+        raise unusable(file.path, file.provenance, error) from None
+    model = row.build(file.recipe.model, assets.sizes)
+    load_weights(model, file.weights, file.path)
+    return Trained(model.to(device).eval(), file.recipe, assets, file.provenance)
+
+
+def save_trained(
+    path: Path,
+    weights: Mapping[str, Tensor],
+    recipe: Recipe,
+    assets: Assets,
+    provenance: Mapping[str, Any],
+    *,
+    half: bool = False,
+) -> None:
+    """Write a model file that `load_trained` reads."""
+    save_model(path, weights, recipe, assets.write(), provenance, half=half)

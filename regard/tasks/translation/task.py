@@ -1,0 +1,50 @@
+"""The row of translation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regard import config
+from regard.config.translation import SETTINGS
+from regard.data import pairs
+from regard.data.cleaning import Report
+from regard.data.prepare import Builder
+from regard.models.conv import Convolutional
+from regard.models.rnn import Recurrent, RecurrentAttention
+from regard.models.transformer import Transformer
+from regard.tasks.task import Rehearsal, Task, Trained
+from regard.tasks.translation.assets import TranslationAssets, open_prepared
+from regard.tasks.translation.engine import choose_engine
+from regard.tasks.translation.training import TranslationTraining, read_split, rehearsed_loss, rehearsed_sizes
+from regard.tasks.translation.translator import Translator
+
+
+def load(
+    trained: Trained,
+    name: str | Path,
+    *,
+    engine: str = "native",
+    int8: bool = False,
+    shortlist: bool = False,
+    workers: int = 1,
+) -> Translator:
+    """A Translator, and what decodes for it."""
+    chosen = choose_engine(trained, name, engine, int8=int8, shortlist=shortlist, workers=workers)
+    return Translator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance, chosen)
+
+
+TASK = Task(
+    settings=SETTINGS,
+    models={
+        config.Transformer: Transformer,
+        config.Recurrent: Recurrent,
+        config.RecurrentAttention: RecurrentAttention,
+        config.Convolutional: Convolutional,
+    },
+    assets=TranslationAssets,
+    data=Builder(pairs.SETTINGS, ("tokenizer",), pairs.build, Report.from_dict, open_prepared),
+    read=read_split,
+    training=TranslationTraining,
+    rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens", rehearsed_loss),
+    load=load,
+)
