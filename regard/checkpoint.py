@@ -62,7 +62,6 @@ def save_model(
 ) -> None:
     """Write a model file. `half` stores 16-bit weights: half the size, computed in 32 bits again when loaded."""
     settings = without_paths(recipes.to_dict(recipe))
-    settings["data"]["folder"] = ""
     metadata = {
         "format": str(FORMAT),
         "recipe": json.dumps(settings, ensure_ascii=False),
@@ -87,12 +86,14 @@ def load_model(name: str | Path, device: str | torch.device = "cpu") -> Trained:
             raise CheckpointError(f"{path} has format {version}; this regard reads up to {FORMAT}. Upgrade regard.")
         settings, pieces, provenance = (json.loads(metadata[key]) for key in ("recipe", "tokenizer", "provenance"))
         facts = json.loads(metadata.get("facts", "{}"))
+        if not all(isinstance(each, dict) for each in (settings, pieces, provenance, facts)):
+            raise ValueError("not a table")
     except (KeyError, ValueError):
         raise CheckpointError(
             f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"
         ) from None
     try:
-        recipe, tokenizer = recipes.parse(settings), Tokenizer.from_dict(pieces)
+        recipe, tokenizer = recipes.parse(without_paths(settings)), Tokenizer.from_dict(pieces)
     except (ConfigError, DataError) as error:
         writer = provenance.get("versions", {}).get("regard", "an unknown version")
         raise CheckpointError(
@@ -132,13 +133,34 @@ def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
     write(path, weights, {**metadata, "provenance": json.dumps(provenance, ensure_ascii=False)})
 
 
-def without_paths(value: Any) -> Any:
-    """Absolute paths cut down to their last name: where data lay is nobody else's business."""
-    if isinstance(value, dict):
-        return {without_paths(key): without_paths(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [without_paths(each) for each in value]
-    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
+def without_paths(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A recipe's settings without the places of a machine.
+
+    So they are written, since where data lay is nobody else's business; and so they are read, since a stranger's file
+    may not say where this machine reads and writes.
+    """
+    data = settings.get("data")
+    if not isinstance(data, dict):
+        return dict(settings)  # for the recipe's reader to complain about
+    kept = {key: value for key, value in data.items() if key not in config.PLACES}
+    return {**settings, "data": kept | {key: _inside(kept[key]) for key in config.FILES if key in kept}}
+
+
+def _inside(files: Any) -> Any:
+    """Each path of a setting as `inside` leaves it: a name, several, or several by the name of their test set."""
+    if isinstance(files, dict):
+        return {name: _inside(each) for name, each in files.items()}
+    if isinstance(files, list):
+        return [_inside(each) for each in files]
+    return inside(files) if isinstance(files, str) else files
+
+
+def inside(path: str) -> str:
+    """The path, or only its last name if it leads out of the folder in which it starts."""
+    found = Path(path)
+    if path.startswith(recipes.BUNDLED) or not (found.anchor or ".." in found.parts):
+        return path
+    return "" if found.name == ".." else found.name
 
 
 def load_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:

@@ -28,7 +28,7 @@ from regard.config import (
     TextDecoder,
     TranslationRecipe,
 )
-from regard.errors import ConfigError, UsageError, did_you_mean
+from regard.errors import ConfigError, UsageError, did_you_mean, visible
 from regard.limits import AT_LEAST, AT_MOST, BELOW_ONE, CHOICES, METRICS, SIZES
 
 if sys.version_info >= (3, 11):
@@ -49,10 +49,13 @@ FORMS: dict[type[Data], str] = {
 }
 
 
-def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None) -> Recipe:
+def load(
+    path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None, *, finished: bool = False
+) -> Recipe:
     """Read a recipe. `folder` (`--data`, REGARD_DATA) says where its data is; else `data.folder`, else its own folder.
 
-    `bundled:NAME` is a recipe that comes with regard.
+    `bundled:NAME` is a recipe that comes with regard. `finished` is the one in a run folder: from it nothing is prepared
+    or downloaded any more.
     """
     called = str(path)
     own = "" if (name := called.removeprefix(BUNDLED)) == called else BUNDLED
@@ -76,8 +79,32 @@ def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | N
     recipe, more = _build(given, Origin(path, text, overrides))
     if mistakes + more:
         raise ConfigError(mistakes + more)
-    chosen = folder or path.parent / recipe.data.folder
-    return replace(recipe, data=replace(recipe.data, folder=str(Path(chosen).resolve())))
+    data = replace(recipe.data, folder=str(Path(folder or path.parent / recipe.data.folder).resolve()))
+    if finished:
+        return replace(recipe, data=replace(data, download={}))
+    said = {override.partition("=")[0].strip() for override in overrides} | ({"data.folder"} if folder else set())
+    if mistakes := _elsewhere(data, path, said, Origin(path, text, overrides)):
+        raise ConfigError(mistakes)
+    return replace(recipe, data=data)
+
+
+def _elsewhere(data: Data, path: Path, said: set[str], origin: Origin) -> list[str]:
+    """Folders that the recipe would write to though no person named them: the recipe may be a stranger's."""
+    own, here = path.parent.resolve(), Path().resolve()
+    prepared, folder = Path(data.prepared).resolve(), Path(data.folder)
+    mistakes = []
+    if "data.prepared" not in said and not (prepared.is_relative_to(own) or prepared.is_relative_to(here)):
+        mistakes.append(
+            f"data.prepared = {data.prepared!r}{origin.of('data.prepared')} is neither below the recipe's folder nor below "
+            f"this one; if you want to write there, say so: --set data.prepared={data.prepared}"
+        )
+    missing = [name for name in data.download if not (folder / name).is_file()]
+    if missing and "data.folder" not in said and not folder.is_relative_to(own):
+        mistakes.append(
+            f"{missing[0]} would be downloaded into {folder}, which is not below the recipe's folder"
+            f"{origin.of('data.folder')}; if you want that, say so: --data {folder}"
+        )
+    return mistakes
 
 
 def load_translation(
@@ -237,7 +264,13 @@ def _shape(model: dict[str, Any], task: str, origin: Origin, mistakes: list[str]
 
 def _plain(name: object) -> bool:
     """Whether a name can be that of a file or folder, and of nothing elsewhere."""
-    return isinstance(name, str) and name not in ("", ".", "..") and not re.search(r"[/\\\0]", name)
+    return (
+        isinstance(name, str)
+        and name not in ("", ".", "..")
+        and not re.search(r"[/\\\n\t]", name)
+        and visible(name) == name  # nor may it command a terminal
+        and Path(name).name == name  # on Windows, C:name would be elsewhere
+    )
 
 
 def _read_section(section: str, kind: type, content: dict[str, Any], origin: Origin, mistakes: list[str]) -> Any:
@@ -363,6 +396,8 @@ def _impossible_files(data: Data) -> list[str]:
     tests = {f"data.test.{name}": files for name, files in data.test.items()}
     splits = {"data.train": data.train, "data.valid": data.valid, **tests}
     mistakes = [f"data.test.{name}: {name!r} cannot name a file" for name in data.test if not _plain(name)]
+    paths = [data.folder, data.prepared, *data.download, *(file for files in splits.values() for file in files)]
+    mistakes += [f"{path!r} in [data] cannot name a file" for path in paths if "\0" in path]
     most = {ParallelText: 2, LabelledText: 1}.get(type(data))
     for name, files in splits.items():
         if (most and len(files) > most) or (name in tests and not files):

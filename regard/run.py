@@ -18,7 +18,7 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from regard import __version__, config, recipes
-from regard.checkpoint import MODEL, load_weights, replacing, save_model, sizes_of, without_paths
+from regard.checkpoint import MODEL, inside, load_weights, replacing, save_model, sizes_of
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
 from regard.files import alone_in
@@ -139,7 +139,7 @@ def check_same_run(folder: Path, recipe: config.Recipe) -> None:
     path = folder / CONFIG
     if not path.is_file() or not (folder / "checkpoints" / "last.safetensors").is_file():
         return
-    before, now = recipes.to_dict(recipes.load(path)), recipes.to_dict(recipe)
+    before, now = recipes.to_dict(recipes.load(path, finished=True)), recipes.to_dict(recipe)
     changed = [
         f"{section}.{key}: {before[section].get(key)!r} → {value!r}"
         for section, content in now.items()
@@ -171,6 +171,6 @@ def provenance(recipe: config.Recipe, prepared: Prepared, progress: Progress) ->
         "training_pairs": len(prepared.train),
         # All but one in a thousand sources are at most this long: what the model can be trusted with.
         "source_pieces": int(np.quantile(lengths[:, 0], 0.999)),
-        "data": without_paths(prepared.checksums),
+        "data": {inside(name): checksum for name, checksum in prepared.checksums.items()},
         "scores": {},
     }

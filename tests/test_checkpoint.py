@@ -13,8 +13,19 @@ import torch
 from safetensors.torch import save_file
 
 import regard
-from regard import checkpoint, config
-from regard.checkpoint import FORMAT, average, find_model, load_model, read, save_model, store_scores, write
+from regard import checkpoint, config, recipes
+from regard.checkpoint import (
+    FORMAT,
+    average,
+    find_model,
+    inside,
+    load_model,
+    read,
+    save_model,
+    store_scores,
+    without_paths,
+    write,
+)
 from regard.data.tokenizer import Tokenizer
 from regard.errors import CheckpointError
 from regard.models.build import Model, build
@@ -114,9 +125,45 @@ def test_no_path_of_this_machine(
     assert b"somebody" not in path.read_bytes()
     stored = load_model(path).recipe.data
     assert stored == replace(
-        data, folder="", prepared="prepared", train=("train.tsv",), test={"news": ("news.de", "news.en")},
-        download={"train.tsv": "https://example.org/x 0"},
-    )  # fmt: skip
+        data, folder="", prepared="prepared", train=("train.tsv",), test={"news": ("news.de", "news.en")}, download={}
+    )
+
+
+def test_only_paths_are_shortened() -> None:
+    """What a classifier replaces in each text may begin with a slash; shortened, it would read other text."""
+    settings = recipes.to_dict(
+        config.ClassificationRecipe(
+            name="/x",
+            data=config.LabelledText(replace={"/": " ", "/a/b": "/c/d"}, text="/t", train=("/x/y", "../z", "a/b")),
+        )
+    )
+    kept = without_paths(settings)
+    assert kept["data"]["replace"] == {"/": " ", "/a/b": "/c/d"}
+    assert (kept["data"]["text"], kept["name"]) == ("/t", "/x")
+    assert kept["data"]["train"] == ["y", "z", "a/b"]
+    assert {**settings, "data": None} == {**kept, "data": None}
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [("a/b.tsv", "a/b.tsv"), ("/a/b.tsv", "b.tsv"), ("../b.tsv", "b.tsv"), ("a/../../b.tsv", "b.tsv"), ("..", ""), ("a/..", ""),
+     ("/", ""), ("a..b", "a..b"), ("bundled:moods.tsv", "bundled:moods.tsv")],
+)  # fmt: skip
+def test_a_path_stays_inside(path: str, kept: str) -> None:
+    assert inside(path) == kept
+
+
+@pytest.mark.parametrize("data", [None, [], "x", {"train": 3}, {"test": [["x"]]}])
+def test_settings_that_are_no_tables_are_left_to_their_reader(data: object) -> None:
+    assert without_paths({"data": data}) == {"data": data}
+
+
+@pytest.mark.parametrize("key", ["recipe", "tokenizer", "provenance"])
+def test_metadata_of_another_shape_is_no_model(file: Path, key: str) -> None:
+    weights, metadata = read(file)
+    write(file, weights, {**metadata, key: "[]"})
+    with pytest.raises(CheckpointError, match="not a model of regard"):
+        load_model(file)
 
 
 def test_nothing_that_could_be_executed(file: Path) -> None:

@@ -6,7 +6,7 @@ Sections are frozen dataclasses; the sentence below a field is its documentation
 
 from __future__ import annotations
 
-from regard.config.data import Data, LabelledText, ParallelText, PlainText, Tokenizer
+from regard.config.data import FILES, PLACES, Data, LabelledText, ParallelText, PlainText, Tokenizer
 from regard.config.models import (
     Attending,
     Continuing,
@@ -25,6 +25,8 @@ from regard.config.training import ClassifierTraining, Decoding, LanguageTrainin
 
 __all__ = [
     "ARCHITECTURES",
+    "FILES",
+    "PLACES",
     "TASKS",
     "Attending",
     "ClassificationRecipe",

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+# Settings of [data] that are paths. A model file keeps of the first only what leads out of no folder, and none of the
+# second, which belong to the machine that trains; see checkpoint.without_paths.
+FILES = ("train", "valid", "test")
+PLACES = ("folder", "prepared", "download")
+
 
 @dataclass(frozen=True)
 class Data:
@@ -19,11 +24,11 @@ class Data:
     folder: str = ""
     """Where relative paths start, itself relative to the recipe's folder; `--data` or REGARD_DATA wins over it."""
     download: Mapping[str, str] = field(default_factory=dict)
-    """For a file that is not there: `path = "URL sha256"`, fetched once and checked."""
+    """For a file that is not there: `path = "URL sha256"`, fetched once over https, checked, and put below the data folder."""
     max_pieces: int = 200
     """Longest text in pieces."""
     prepared: str = "prepared"
-    """Folder that keeps tokenizers and ids ready for training."""
+    """Folder that keeps tokenizers and ids ready for training; outside of the recipe's and the current folder only with `--set`."""
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,6 @@ def describe(folder: Path, trained: Trained, engine: str, made_from: str, **fact
     for name, content in pieces.items():
         (folder / name).write_bytes(content)
     settings = without_paths(recipes.to_dict(trained.recipe))
-    settings["data"]["folder"] = ""
     description = {
         "format": FORMAT,
         "engine": engine,
