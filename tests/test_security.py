@@ -209,3 +209,20 @@ def test_names_of_runs_and_test_sets_are_plain(name: str) -> None:
         recipes.parse({"data": {"test": {name: ["x.tsv"]}}})
     with pytest.raises(ConfigError):
         recipes.parse({"name": name})
+
+
+# The list itself
+
+
+def test_every_row_of_the_threat_table_names_a_test_that_is_there() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    table = page[page.index("## Threats") :]
+    rows = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    for threat, instead, proof in rows:
+        assert threat.strip()
+        assert instead.strip()
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", proof)
+        assert named, threat
+        for file, test in named:
+            assert re.search(rf"\bdef {test}\(", (ROOT / file).read_text(encoding="utf-8")), f"{file} has no {test}"
