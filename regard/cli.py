@@ -27,7 +27,7 @@ from regard.commands import (  # noqa: F401  (each gives the app its verbs)
     translating,
 )
 from regard.commands.app import app, errors
-from regard.errors import RegardError
+from regard.errors import RegardError, visible
 
 VERBS = (
     "quickstart",
@@ -70,7 +70,7 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except (RegardError, OSError) as error:  # the system's own words name the file and what is wrong with it
-        errors.print(f"regard: {error}", style="red", highlight=False, markup=False, soft_wrap=True)
+        errors.print(visible(f"regard: {error}"), style="red", highlight=False, markup=False, soft_wrap=True)
         sys.exit(2)
 
 

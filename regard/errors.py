@@ -11,6 +11,7 @@ RegardError
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 
 
@@ -40,6 +41,22 @@ class TrainingError(RegardError):
 
 class UsageError(RegardError):
     """A request that cannot be carried out as asked."""
+
+
+def visible(text: str) -> str:
+    """With an escape for each character that a terminal would obey rather than show, or that turns the line around.
+
+    Messages quote what stands in files of strangers: a tensor's name could clear the screen or retype a command.
+    """
+    return "".join(_escaped(letter) if unicodedata.category(letter) in _OBEYED else letter for letter in text)
+
+
+_OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, marks of direction, half surrogate pairs, ends of lines
+_HARMLESS = "\n\t\u200c\u200d"  # the last two join letters, as Persian and Hindi are written
+
+
+def _escaped(letter: str) -> str:
+    return letter if letter in _HARMLESS else letter.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

@@ -9,7 +9,19 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from regard.errors import UsageError
+from regard.errors import DataError, UsageError
+
+
+def below(folder: Path, path: str) -> Path:
+    """The file of that name below a folder, links followed; what leads out of the folder is refused."""
+    try:
+        inside = folder.resolve()
+        found = (inside / path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a name that no system can hold
+        raise DataError(f"{path!r} names no file below {folder}: {error}") from None
+    if found == inside or not found.is_relative_to(inside):
+        raise DataError(f"{path!r} leads out of the data folder {folder}, to {found}; it was left alone")
+    return found
 
 
 @contextmanager

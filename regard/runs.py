@@ -146,7 +146,7 @@ def check_same_run(folder: Path, recipe: config.Recipe) -> None:
     path = folder / CONFIG
     if not path.is_file() or not (folder / "checkpoints" / "last.safetensors").is_file():
         return
-    before, now = recipes.to_dict(recipes.load(path)), recipes.to_dict(recipe)
+    before, now = recipes.to_dict(recipes.load(path, finished=True)), recipes.to_dict(recipe)
     changed = [
         f"{section}.{key}: {before[section].get(key)!r} → {value!r}"
         for section, content in now.items()
@@ -178,6 +178,6 @@ def provenance(recipe: config.Recipe, prepared: Prepared, progress: Progress) ->
         "training_examples": len(prepared.train),
         # All but one in a thousand sources are at most this long: what the model can be trusted with.
         "source_tokens": int(np.quantile(lengths[:, 0], 0.999)),
-        "data": {Path(name).name: checksum for name, checksum in prepared.checksums.items()},
+        "data": {recipes.inside(name): checksum for name, checksum in prepared.checksums.items()},
         "scores": {},
     }

@@ -15,6 +15,7 @@ from safetensors.torch import save_file
 import regard
 from regard import checkpoint, config
 from regard.checkpoint import FORMAT, average, find_model, read, store_scores, write
+from regard.config.recipes import inside, without_places
 from regard.data.tokenizer import Tokenizer
 from regard.errors import CheckpointError
 from regard.models.encoder_decoder import EncoderDecoder as Model
@@ -35,7 +36,7 @@ def model(tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> M
 def file(tmp_path: Path, model: Model, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> Path:
     path = tmp_path / "run" / "model.safetensors"
     path.parent.mkdir()
-    save_trained(path, dict(model.named_parameters()), tiny_recipe, tiny_tokenizer, PROVENANCE)
+    save_trained(path, dict(model.named_parameters()), tiny_recipe, TranslationAssets(tiny_tokenizer), PROVENANCE)
     return path
 
 
@@ -113,13 +114,51 @@ def test_no_path_of_this_machine(
     )  # fmt: skip
     path = tmp_path / "model.safetensors"
     recipe = replace(tiny_recipe, data=data)
-    save_trained(path, dict(model.named_parameters()), recipe, tiny_tokenizer, PROVENANCE)
+    save_trained(path, dict(model.named_parameters()), recipe, TranslationAssets(tiny_tokenizer), PROVENANCE)
     assert b"somebody" not in path.read_bytes()
     stored = load_trained(path).recipe.data
     assert stored == replace(
-        data, folder="", prepared="prepared", train=("train.tsv",), test={"news": ("news.de", "news.en")},
-        download={"train.tsv": "https://example.org/x 0"},
-    )  # fmt: skip
+        data, folder="", prepared="prepared", train=("train.tsv",), test={"news": ("news.de", "news.en")}, download={}
+    )
+
+
+def test_only_paths_are_shortened() -> None:
+    """What a classifier replaces in each text may begin with a slash; shortened, it would read other text."""
+    recipe = config.ClassificationRecipe(
+        name="/x",
+        data=config.LabelledText(replace={"/": " ", "/a/b": "/c/d"}, text="/t", train=("/x/y", "../z", "a/b")),
+    )
+    kept = without_places(recipe)
+    assert kept.data.replace == {"/": " ", "/a/b": "/c/d"}
+    assert (kept.data.text, kept.name) == ("/t", "/x")
+    assert kept.data.train == ("y", "z", "a/b")
+    assert replace(recipe, data=kept.data) == kept
+
+
+@pytest.mark.parametrize(
+    ("path", "kept"),
+    [("a/b.tsv", "a/b.tsv"), ("/a/b.tsv", "b.tsv"), ("../b.tsv", "b.tsv"), ("a/../../b.tsv", "b.tsv"), ("..", ""), ("a/..", ""),
+     ("/", ""), ("a..b", "a..b"), ("bundled:moods.tsv", "bundled:moods.tsv")],
+)  # fmt: skip
+def test_a_path_stays_inside(path: str, kept: str) -> None:
+    assert inside(path) == kept
+
+
+@pytest.mark.parametrize("data", [None, [], "x", {"train": 3}, {"test": [["x"]]}])
+def test_settings_that_are_no_tables_are_refused(file: Path, data: object) -> None:
+    weights, metadata = read(file)
+    settings = {**json.loads(metadata["recipe"]), "data": data}
+    write(file, weights, {**metadata, "recipe": json.dumps(settings)})
+    with pytest.raises(CheckpointError, match="cannot be used: "):
+        load_trained(file)
+
+
+@pytest.mark.parametrize("key", ["recipe", "assets", "provenance"])
+def test_metadata_of_another_shape_is_no_model(file: Path, key: str) -> None:
+    weights, metadata = read(file)
+    write(file, weights, {**metadata, key: "[]"})
+    with pytest.raises(CheckpointError, match="not a model of regard"):
+        load_trained(file)
 
 
 def test_nothing_that_could_be_executed(file: Path) -> None:

@@ -501,7 +501,7 @@ def test_a_run_knows_files_that_lay_elsewhere(folder: Path, run: Path, tmp_path:
     namesake.parent.mkdir()
     shutil.copy(folder / "toy.tsv", namesake)
     shutil.copytree(run, copy)
-    stored = recipes.load(copy / "config.toml", [f"data.test.test=['{elsewhere}']"], namesake.parent)
+    stored = recipes.load(copy / "config.toml", [f"data.test.test=['{elsewhere}']"], namesake.parent, finished=True)
     (copy / "config.toml").write_text(recipes.to_toml(stored), encoding="utf-8")
     assert succeed("evaluate", copy).out.startswith("test (1 sentences)\n")
     assert "no test set with the sentences of 'test'" in fail("compare", run, copy, "--resamples", 100)
@@ -533,7 +533,7 @@ def test_models_are_compared_on_each_test_set_of_the_first(folder: Path, run: Pa
     shutil.copytree(run, copy)
     (tmp_path / "more.tsv").write_text("more\tJa.\tYes.\n", encoding="utf-8")
     more = [f"data.test.more=['{tmp_path / 'more.tsv'}']"]
-    stored = recipes.load(run / "config.toml", more)
+    stored = recipes.load(run / "config.toml", more, finished=True)
     (copy / "config.toml").write_text(recipes.to_toml(stored), encoding="utf-8")
     options = ("--resamples", 100, "--worst", 0)
     both = json.loads(succeed("compare", copy, copy, *options, "--json").out)

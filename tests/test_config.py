@@ -524,7 +524,8 @@ def test_training_needs_text(read: Read) -> None:
 
 
 def change(recipe: Recipe, text: str, number: float) -> Recipe:
-    name = "x" + text.replace("/", "").replace("\\", "").replace("\0", "")
+    name = "x" + "".join(letter for letter in text if letter.isprintable() and letter not in "/\\")
+    text = text.replace("\0", "")  # no path can hold it
     data = replace(recipe.data, train=(text, text + "x"), test={name: (text,)}, download={text: text})
     training = replace(recipe.training, clip=number, betas=(number / (number + 1) / 2, 0.5))
     return replace(recipe, name=name, data=data, training=training)

@@ -143,20 +143,21 @@ def test_sets(
 def with_data_folder(recipe: R, model: str, data: Path | None) -> R:
     """A model file does not say where data lay; the recipe in its run folder, or --data, does.
 
-    What a bundled model was tested on is bundled as well, in the quickstart's corpus.
+    What a model file calls its data is read only below the folder that a person named, and never downloaded. What a bundled model was tested on is bundled as well, in the quickstart's corpus.
     """
     from dataclasses import replace
 
     from regard.checkpoint import BUNDLED_FOLDER, find_model
     from regard.config import recipes
     from regard.data.corpus import BUNDLED
+    from regard.files import below
 
     file = find_model(model)
     if data is None and file.parent == BUNDLED_FOLDER:
         return replace(recipe, data=recipes.load(BUNDLED_FOLDER / "quickstart.toml").data)
     stored = file.parent / "config.toml"
     if stored.is_file():
-        return replace(recipe, data=recipes.load(stored, folder=data).data)
+        return replace(recipe, data=recipes.load(stored, folder=data, finished=True).data)
     files = [file for files in recipe.data.test.values() for file in files if not file.startswith(BUNDLED)]
     if files and data is None:
         raise UsageError(
@@ -164,7 +165,12 @@ def with_data_folder(recipe: R, model: str, data: Path | None) -> R:
             "with --data DIR or REGARD_DATA=DIR, or give other text with "
             f"{'--source FILE and --target FILE' if recipe.task == 'translation' else '--file FILE'}"
         )
-    return replace(recipe, data=replace(recipe.data, folder=str(data.resolve()) if data is not None else ""))
+    if data is None:
+        return recipe
+    for each in (*recipe.data.valid, *files):
+        if not each.startswith(BUNDLED):
+            below(data, each)
+    return replace(recipe, data=replace(recipe.data, folder=str(data.resolve())))
 
 
 @app.command(epilog="Example: `regard compare runs/base runs/deep`, or two files of translations with --target")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from regard.config.field import setting
+from regard.errors import visible
 
 LONGEST = 2**20  # tokens or positions: far beyond any published model's context, and a table of them still fits
 
@@ -30,9 +32,9 @@ class Data:
     folder: str = setting("", path="place")
     """Where relative paths start, itself relative to the recipe's folder; `--data` or REGARD_DATA wins over it."""
     download: Mapping[str, str] = setting({}, path="place")
-    """For a file that is not there: `path = "URL sha256"`, fetched once and checked."""
+    """For a file that is not there: `path = "URL sha256"`, fetched once over https, checked, and put below the data folder."""
     prepared: str = setting("prepared", path="place")
-    """Folder that keeps what is ready for training."""
+    """Folder that keeps what is ready for training; outside of the recipe's and the current folder only with `--set`."""
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -52,6 +54,13 @@ class Data:
     def impossible(self) -> Iterator[str]:
         """What is wrong though each setting alone is right."""
         yield from (f"data.test.{name}: {name!r} cannot name a file" for name in self.test if not is_plain(name))
+        paths = [
+            self.folder,
+            self.prepared,
+            *self.download,
+            *(file for files in self.splits.values() for file in files),
+        ]
+        yield from (f"{path!r} in [data] cannot name a file" for path in paths if "\0" in path)
         for name, files in self.splits.items():
             too_many = self.MOST_FILES is not None and len(files) > self.MOST_FILES
             if too_many or (name.startswith("data.test.") and not files):
@@ -102,4 +111,10 @@ class Tokenizer:
 
 def is_plain(name: object) -> bool:
     """Whether a name can be that of a file or folder, and of nothing elsewhere."""
-    return isinstance(name, str) and name not in ("", ".", "..") and not re.search(r"[/\\\0]", name)
+    return (
+        isinstance(name, str)
+        and name not in ("", ".", "..")
+        and not re.search(r"[/\\\n\t]", name)
+        and visible(name) == name  # nor may it command a terminal
+        and Path(name).name == name  # on Windows, C:name would be elsewhere
+    )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from regard.config.aliases import PRESENT, renamed
-from regard.config.data import is_plain
+from regard.config.data import Data, is_plain
 from regard.config.field import bounds_of
 from regard.config.recipe import Recipe, TaskSettings
 from regard.config.tasks import TASKS, names, task_settings
@@ -28,10 +28,13 @@ BUNDLED_FOLDER = Path(__file__).parent.parent / "bundled"
 R = TypeVar("R", bound=Recipe)
 
 
-def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None) -> Recipe:
+def load(
+    path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None, *, finished: bool = False
+) -> Recipe:
     """Read a recipe. `folder` (`--data`, REGARD_DATA) says where its data is; else `data.folder`, else its own folder.
 
-    `bundled:NAME` is a recipe that comes with regard.
+    `bundled:NAME` is a recipe that comes with regard. `finished` is the one in a run folder: from it nothing is prepared
+    or downloaded any more.
     """
     called = str(path)
     own = "" if (name := called.removeprefix(BUNDLED)) == called else BUNDLED
@@ -57,8 +60,32 @@ def load(path: str | Path, overrides: Iterable[str] = (), folder: str | Path | N
     recipe, more = _build(given, Origin(path, text, overrides))
     if mistakes + more:
         raise ConfigError(mistakes + more)
-    chosen = folder or path.parent / recipe.data.folder
-    return replace(recipe, data=replace(recipe.data, folder=str(Path(chosen).resolve())))
+    data = replace(recipe.data, folder=str(Path(folder or path.parent / recipe.data.folder).resolve()))
+    if finished:
+        return replace(recipe, data=replace(data, download={}))
+    said = {override.partition("=")[0].strip() for override in overrides} | ({"data.folder"} if folder else set())
+    if mistakes := _elsewhere(data, path, said, Origin(path, text, overrides)):
+        raise ConfigError(mistakes)
+    return replace(recipe, data=data)
+
+
+def _elsewhere(data: Data, path: Path, said: set[str], origin: Origin) -> list[str]:
+    """Folders that the recipe would write to though no person named them: the recipe may be a stranger's."""
+    own, here = path.parent.resolve(), Path().resolve()
+    prepared, folder = Path(data.prepared).resolve(), Path(data.folder)
+    mistakes = []
+    if "data.prepared" not in said and not (prepared.is_relative_to(own) or prepared.is_relative_to(here)):
+        mistakes.append(
+            f"data.prepared = {data.prepared!r}{origin.of('data.prepared')} is neither below the recipe's folder nor below "
+            f"this one; if you want to write there, say so: --set data.prepared={data.prepared}"
+        )
+    missing = [name for name in data.download if not (folder / name).is_file()]
+    if missing and "data.folder" not in said and not folder.is_relative_to(own):
+        mistakes.append(
+            f"{missing[0]} would be downloaded into {folder}, which is not below the recipe's folder"
+            f"{origin.of('data.folder')}; if you want that, say so: --data {folder}"
+        )
+    return mistakes
 
 
 def load_as(kind: type[R], path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None) -> R:
@@ -98,22 +125,27 @@ def without_places(recipe: R) -> R:
         changes: dict[str, Any] = {}
         for each in fields(section):
             if (kind := bounds_of(each).path) == "file":
-                changes[each.name] = _inside(getattr(section, each.name))
+                changes[each.name] = _all_inside(getattr(section, each.name))
             elif kind == "place":
                 changes[each.name] = getattr(type(section)(), each.name)
         sections[name] = replace(section, **changes)
     return replace(recipe, **sections)
 
 
-def _inside(files: Any) -> Any:
-    """Each path of a setting, or only its last name if it leads out of the folder in which it starts."""
+def _all_inside(files: Any) -> Any:
+    """Each path of a setting as `inside` leaves it: a name, several, or several by the name of their test set."""
     if isinstance(files, Mapping):
-        return {name: _inside(each) for name, each in files.items()}
+        return {name: _all_inside(each) for name, each in files.items()}
     if isinstance(files, tuple):
-        return tuple(_inside(each) for each in files)
-    found = Path(files)
-    if files.startswith(BUNDLED) or not (found.anchor or ".." in found.parts):
-        return files
+        return tuple(_all_inside(each) for each in files)
+    return inside(files)
+
+
+def inside(path: str) -> str:
+    """The path, or only its last name if it leads out of the folder in which it starts."""
+    found = Path(path)
+    if path.startswith(BUNDLED) or not (found.anchor or ".." in found.parts):
+        return path
     return "" if found.name == ".." else found.name
 
 

@@ -6,10 +6,7 @@ Only "\\n" ends a line, so that two aligned files stay aligned whatever else a s
 from __future__ import annotations
 
 import gzip
-import hashlib
-import http.client
 import lzma
-import urllib.request
 import zlib
 from collections.abc import Iterable, Iterator
 from importlib import resources
@@ -18,24 +15,28 @@ from pathlib import Path
 from typing import IO
 
 from regard.config import Data, ParallelText
-from regard.data.progress import progress
+from regard.data.download import download
 from regard.errors import DataError, did_you_mean
-from regard.files import replacing
 
 BUNDLED = "bundled:"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def locate(path: str, data: Data) -> Path:
-    """Where a recipe's file is: in the package (`bundled:NAME`), in the data folder, or downloaded into it."""
+    """Where a recipe's file is: in the package (`bundled:NAME`), in the data folder, or downloaded into it.
+
+    What a model file says of data has neither folder nor download nor a path that leads elsewhere (see checkpoint.py),
+    so that it opens nothing before a person names a folder.
+    """
     if path.startswith(BUNDLED):
         return _bundled(path.removeprefix(BUNDLED))
+    if not data.folder and not Path(path).is_absolute():
+        raise DataError(f"nobody said in which folder {path} is; name it with --data DIR or REGARD_DATA=DIR")
     found = Path(data.folder) / path
     if found.is_file():
         return found
     if path in data.download:
-        _download(data.download[path], found)
-        return found
+        return download(data.download[path], Path(data.folder), path)
     near = sorted(other.name for other in found.parent.iterdir()) if found.parent.is_dir() else []
     raise DataError(
         f"no file {found}.{did_you_mean(found.name, near)} Say where the data is with --data DIR or REGARD_DATA=DIR"
@@ -44,47 +45,11 @@ def locate(path: str, data: Data) -> Path:
 
 def _bundled(name: str) -> Path:
     folder = Path(str(resources.files("regard"))) / "bundled"
-    if not (folder / name).is_file():
+    if Path(name).name != name or not (folder / name).is_file():
         names = sorted(each.name for each in folder.iterdir() if each.is_file()) if folder.is_dir() else []
         known = f" Bundled are: {', '.join(names)}" if names else ""
         raise DataError(f"nothing named {name!r} is bundled with regard.{did_you_mean(name, names)}{known}")
     return folder / name
-
-
-def _download(entry: str, target: Path) -> None:
-    """Fetch `"URL sha256"` beside the target and rename it into place once the checksum agrees."""
-    url, _, checksum = entry.partition(" ")
-    checksum = checksum.strip().lower()
-    if len(checksum) != 64:
-        raise DataError(f'data.download for {target.name} must read "URL sha256", not {entry!r}')
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(target) as temporary:
-            with temporary.open("wb") as file:
-                found = _fetch(url, file)
-            if found != checksum:
-                raise DataError(f"{url} has sha256 {found}, but the recipe expects {checksum}; nothing was kept")
-    except OSError as error:
-        raise DataError(
-            f"cannot write {target}, to which {url} would be downloaded: {error.strerror}."
-            " Choose a folder that can be written with --data DIR or REGARD_DATA=DIR"
-        ) from None
-
-
-def _fetch(url: str, file: IO[bytes]) -> str:
-    """Write what the URL holds, and return its sha256."""
-    digest = hashlib.sha256()
-    try:
-        with urllib.request.urlopen(url, timeout=60) as answer, progress() as bar:
-            length = answer.headers.get("Content-Length")
-            task = bar.add_task(f"Downloading {url}", total=int(length) if length else None)
-            while block := answer.read(1 << 18):
-                file.write(block)
-                digest.update(block)
-                bar.advance(task, len(block))
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        raise DataError(f"cannot download {url}: {error}") from None
-    return digest.hexdigest()
 
 
 def open_text(path: Path) -> IO[bytes] | gzip.GzipFile:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -76,6 +77,9 @@ def prepare(recipe: Recipe, builder: Builder, *, workers: int | None = None, sho
     code = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
     folder = Path(recipe.data.prepared) / f"{recipe.name}-{code}"
     inputs = {name: locate(name, recipe.data) for name in (*recipe.data.train, *recipe.data.valid)}
+    for name in chain.from_iterable(recipe.data.test.values()):
+        if name in recipe.data.download:
+            locate(name, recipe.data)  # now: `evaluate` downloads nothing
     found = _reuse(folder, builder, settings, inputs)
     if found is not None:
         return found

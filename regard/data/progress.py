@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 def progress(show: bool | None = None) -> Progress:
     """A bar to use in a `with`; None shows it only to a terminal."""
     return Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),  # a name may hold brackets
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

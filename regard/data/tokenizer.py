@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, Literal
@@ -34,7 +35,10 @@ _LONGEST = 4_192  # bytes of a line that SentencePiece learns from; its own defa
 _PLAIN = re.compile(
     r"[ !-~\u00c0-\u017f\u0391-\u03a1\u03a3-\u03c9\u0410-\u044f\u2013\u2019\u201c-\u201e\uac00-\ud7a3]*"
 )
-_REMEMBERED = 500_000  # words
+_REMEMBERED = 100_000_000  # bytes of words and their ids: some 300,000 words as people write them
+_LONGEST_WORD = 64  # characters; longer ones hardly come again, and a server's visitors could fill its memory with them
+_ENTRY = 300  # bytes of a remembered word besides its letters and ids: its place in the dictionary, as that grows
+_ID = 36  # bytes of an id: the number and its place in the list
 
 
 class _Words(dict[str, list[int]]):
@@ -43,12 +47,17 @@ class _Words(dict[str, list[int]]):
     def __init__(self, processor: sentencepiece.SentencePieceProcessor) -> None:
         super().__init__({"": []})
         self._processor = processor
+        self.bytes = 0
+        """At most what is remembered takes."""
         self.whole = not processor.is_byte(BYTES.start)  # a vocabulary of words, which cannot spell
 
     def __missing__(self, word: str) -> list[int]:
         ids: list[int] = self._processor.encode(word)
-        if len(self) < _REMEMBERED:
-            self[word] = ids
+        if len(word) <= _LONGEST_WORD:
+            size = _ENTRY + sys.getsizeof(word) + _ID * len(ids)
+            if self.bytes + size <= _REMEMBERED:
+                self.bytes += size
+                self[word] = ids
         return ids
 
     def of(self, text: str) -> list[int]:
@@ -67,7 +76,8 @@ class Tokenizer:
         self._models = (source,) if target is None else (source, target)
         loaded = [_load(model) for model in self._models]
         self._processors = {"source": loaded[0], "target": loaded[-1]}
-        self._words = {side: _Words(processor) for side, processor in self._processors.items()}
+        words = [_Words(processor) for processor in loaded]
+        self._words = {"source": words[0], "target": words[-1]}  # one memory where there is one vocabulary
 
     @property
     def joint(self) -> bool:

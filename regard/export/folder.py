@@ -62,12 +62,15 @@ def fingerprint(file: Path) -> str:
     total = hashlib.sha256()
     try:
         with file.open("rb") as stream:
-            header = json.loads(stream.read(int.from_bytes(stream.read(8), "little")))
+            length = int.from_bytes(stream.read(8), "little")
+            if length > file.stat().st_size:  # which would be asked for in memory
+                raise ValueError("its header is cut short")
+            header = dict(json.loads(stream.read(length)))
             header.get("__metadata__", {}).pop("provenance", None)
             total.update(json.dumps(header, sort_keys=True).encode())
             while block := stream.read(BLOCK):
                 total.update(block)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise CheckpointError(f"cannot read {file}: {error}") from None
     return total.hexdigest()
 

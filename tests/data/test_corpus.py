@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import lzma
 import os
 from pathlib import Path
@@ -132,43 +131,15 @@ def test_a_bundled_name_is_found_in_the_package() -> None:
         assert locate(f"bundled:{path.name}", ParallelText(folder="elsewhere")).read_bytes() == path.read_bytes()
 
 
-class TestDownload:
-    """Over file: URLs, which urllib fetches like any other."""
+@pytest.mark.parametrize("name", ["../__init__.py", "/etc/hostname", "../bundled/moods.tsv", "", "..", "."])
+def test_bundled_names_lead_nowhere_else(name: str) -> None:
+    with pytest.raises(DataError, match=r"is bundled"):
+        locate(f"bundled:{name}", ParallelText())
 
-    content = b"ein Hund\ta dog\n"
 
-    def data(self, folder: Path, checksum: str) -> ParallelText:
-        remote = folder / "remote.tsv"
-        remote.write_bytes(self.content)
-        (folder / "data").mkdir(exist_ok=True)
-        entry = f"{remote.as_uri()} {checksum}"
-        return ParallelText(folder=str(folder / "data"), download={"deep/local.tsv": entry})
-
-    def test_a_missing_file_is_fetched_once(self, tmp_path: Path) -> None:
-        data = self.data(tmp_path, hashlib.sha256(self.content).hexdigest())
-        assert locate("deep/local.tsv", data).read_bytes() == self.content
-        (tmp_path / "remote.tsv").unlink()
-        assert list(read_pairs(("deep/local.tsv",), data, "train")) == [("ein Hund", "a dog")]
-
-    def test_other_content_is_refused_and_nothing_stays(self, tmp_path: Path) -> None:
-        data = self.data(tmp_path, "0" * 64)
-        with pytest.raises(DataError, match=r"has sha256 .* but the recipe expects 000"):
-            locate("deep/local.tsv", data)
-        assert list((tmp_path / "data" / "deep").iterdir()) == []
-
-    def test_a_failing_address_is_named(self, tmp_path: Path) -> None:
-        data = self.data(tmp_path, "0" * 64)
-        (tmp_path / "remote.tsv").unlink()
-        with pytest.raises(DataError, match=r"cannot download file:.*remote\.tsv"):
-            locate("deep/local.tsv", data)
-        assert list((tmp_path / "data" / "deep").iterdir()) == []
-
-    def test_an_entry_without_checksum_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(DataError, match=r'must read "URL sha256"'):
-            locate("deep/local.tsv", self.data(tmp_path, ""))
-
-    def test_a_folder_that_cannot_be_written_is_named(self, tmp_path: Path) -> None:
-        data = self.data(tmp_path, "0" * 64)
-        (tmp_path / "data" / "deep").write_text("a file where a folder should be")
-        with pytest.raises(DataError, match=r"cannot write .*local\.tsv"):
-            locate("deep/local.tsv", data)
+def test_nothing_is_read_from_a_folder_that_nobody_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here.tsv").write_text("a\tb\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"nobody said in which folder here\.tsv is; name it with --data DIR"):
+        locate("here.tsv", ParallelText())
+    assert locate(str(tmp_path / "here.tsv"), ParallelText()) == tmp_path / "here.tsv"

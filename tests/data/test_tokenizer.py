@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import random
 import re
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard import config
+from regard.data import tokenizer as module
 from regard.data.tokenizer import _PLAIN, BYTES, END, PAD, START, UNKNOWN, Tokenizer, _within_reach, train_tokenizer
 from regard.errors import DataError
 
@@ -185,3 +187,46 @@ def test_a_line_of_any_length_is_cut_in_passing() -> None:
         parts = list(_within_reach(line))
         assert "".join(parts) == line
         assert all(len(part.encode()) <= 4_192 for part in parts)
+
+
+# What is remembered
+
+
+def remembered(tokenizer: Tokenizer) -> int:
+    return sum(len(words) for words in {id(words): words for words in tokenizer._words.values()}.values())
+
+
+def test_long_words_are_not_remembered() -> None:
+    """A server's visitors could fill its memory with words of 20,000 letters, none of which ever comes again."""
+    tokenizer = train()
+    before = remembered(tokenizer)
+    for number in range(20):
+        word = f"{number:06d}" * 3_000
+        assert tokenizer.decode(tokenizer.encode(word)) == word
+    assert remembered(tokenizer) == before
+    tokenizer.encode("x" * 64)
+    assert remembered(tokenizer) == before + 1
+
+
+@pytest.mark.parametrize("letters", [3, 60])
+def test_what_is_remembered_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch, letters: int) -> None:
+    """In all, as Python counts it, whatever the words; and those beyond have the same ids."""
+    monkeypatch.setattr(module, "_REMEMBERED", 1_000_000)
+    tokenizer, chance = train(), random.Random(1)
+    words = list({"".join(chance.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=letters)) for _ in range(20_000)})
+    tracemalloc.start()
+    for word in words:
+        tokenizer.encode(word, "source")
+        tokenizer.encode(word, "target")
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert 100 < remembered(tokenizer) < len(words)
+    assert held < 1_000_000
+    fresh = train()
+    assert [tokenizer.encode(word) for word in words[-100:]] == [fresh.encode(word) for word in words[-100:]]
+
+
+def test_sides_with_one_vocabulary_share_what_they_remember() -> None:
+    joint, apart = train(), train(joint=False)
+    assert joint._words["source"] is joint._words["target"]
+    assert apart._words["source"] is not apart._words["target"]

@@ -114,3 +114,12 @@ def test_fingerprints_tell_models_apart(tiny_recipe: config.TranslationRecipe, t
     (tmp_path / "broken").write_bytes(json.dumps({}).encode())
     with pytest.raises(CheckpointError, match="broken"):
         fingerprint(tmp_path / "broken")
+
+
+@pytest.mark.parametrize("content", [b"\xff" * 8, b"\0" * 6 + b"\1\0{}", b"\1" + b"\0" * 7 + b"3"])
+def test_a_header_that_lies_is_no_model(tmp_path: Path, content: bytes) -> None:
+    """Not a traceback, nor as much memory as the file claims to need."""
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(content)
+    with pytest.raises(CheckpointError, match="cannot read"):
+        fingerprint(file)

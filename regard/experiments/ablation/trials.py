@@ -77,7 +77,7 @@ def check(trial: Trial) -> None:
     """Refuse a folder that was begun with other settings, before hours are spent on the others."""
     check_same_run(trial.folder, trial.recipe)
     if (trial.folder / "checkpoints" / "last.safetensors").is_file():
-        before, now = recipes.load(trial.folder / CONFIG).training, trial.recipe.training
+        before, now = recipes.load(trial.folder / CONFIG, finished=True).training, trial.recipe.training
         for key in LENGTH:
             if getattr(before, key) != getattr(now, key):
                 raise CheckpointError(

@@ -1,0 +1,230 @@
+"""What a stranger's model file or recipe cannot do on the machine of whoever tries it. docs/security.md lists these."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import regard
+from regard.checkpoint import read, write
+from regard.commands.evaluating import with_data_folder
+from regard.config import recipes
+from regard.errors import ConfigError, DataError, UsageError, visible
+from regard.files import below
+from regard.tasks.trained import load_trained, save_trained
+from regard.tasks.translation.assets import TranslationAssets
+from regard.tasks.translation.evaluation import recipe_test_sets
+from regard.tasks.translation.translator import Translator
+from tests.test_cli import call, fail
+
+ROOT = Path(__file__).parent.parent
+PAYLOAD = b"import os\tos.abort()\n"
+SECRET = "geheim\tsecret\n"
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, tiny_translator: Translator) -> Path:
+    """A model file that came by mail."""
+    path = tmp_path / "mail" / "evil.safetensors"
+    path.parent.mkdir()
+    weights = dict(tiny_translator.model.named_parameters())
+    save_trained(path, weights, tiny_translator.recipe, TranslationAssets(tiny_translator.tokenizer), {})
+    return path
+
+
+def say(file: Path, **data: Any) -> None:
+    """Write settings of [data] into a model file, as only a text editor would."""
+    weights, metadata = read(file)
+    settings = json.loads(metadata["recipe"])
+    settings["data"].update(data)
+    write(file, weights, {**metadata, "recipe": json.dumps(settings)})
+
+
+def everything(folder: Path) -> set[Path]:
+    return set(folder.rglob("*"))
+
+
+def test_evaluating_a_model_file_writes_nothing(stranger: Path, tmp_path: Path) -> None:
+    """The file named its own test set, in Python's folder, and where to fetch it."""
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "payload").write_bytes(PAYLOAD)
+    target = str(tmp_path / "site-packages" / "zz.pth")
+    entry = f"{(tmp_path / 'payload').as_uri()} {hashlib.sha256(PAYLOAD).hexdigest()}"
+    say(
+        stranger,
+        test={"news": [target]},
+        download={target: entry, "zz.pth": entry},
+        folder=str(tmp_path / "site-packages"),
+    )
+    before = everything(tmp_path)
+    said = fail("evaluate", stranger, "--data", tmp_path / "data")
+    assert f"no file {tmp_path / 'data' / 'zz.pth'}" in said
+    assert "--data DIR" in fail("evaluate", stranger)
+    assert everything(tmp_path) == before
+
+
+def test_a_model_file_brings_no_places(stranger: Path) -> None:
+    say(stranger, folder="/etc", prepared="/etc", download={"a.tsv": "https://data.example/a.tsv 0"})
+    data = load_trained(stranger).recipe.data
+    assert (data.folder, data.prepared, data.download) == ("", "prepared", {})
+
+
+@pytest.mark.parametrize("name", ["/SECRET", "../secret.tsv", "deep/../../secret.tsv", "link.tsv", "links/secret.tsv"])
+def test_a_model_file_reads_only_below_the_folder_that_was_named(stranger: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "secret.tsv").write_text(SECRET)
+    data = tmp_path / "data"
+    (data / "deep").mkdir(parents=True)
+    (data / "link.tsv").symlink_to(tmp_path / "secret.tsv")
+    (data / "links").symlink_to(tmp_path)
+    say(stranger, test={"news": [name.replace("/SECRET", str(tmp_path / "secret.tsv"))]})
+    said = fail("evaluate", stranger, "--data", data)
+    assert "leads out of the data folder" in said or f"no file {data / 'secret.tsv'}" in said
+
+
+def test_a_model_file_reads_what_lies_below(stranger: Path, tmp_path: Path) -> None:
+    (tmp_path / "data" / "deep").mkdir(parents=True)
+    (tmp_path / "data" / "deep" / "x.tsv").write_text(SECRET)
+    say(stranger, test={"news": ["deep/x.tsv"]})
+    translator = regard.load(stranger)
+    (test_set,) = recipe_test_sets(with_data_folder(translator.recipe, str(stranger), tmp_path / "data"))
+    assert test_set.sources == ["geheim"]
+
+
+def test_a_model_file_opens_nothing_by_itself(stranger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here.tsv").write_text(SECRET)
+    monkeypatch.chdir(tmp_path)
+    say(stranger, test={"news": ["here.tsv"]}, valid=["here.tsv"])
+    recipe = regard.load(stranger).recipe
+    with pytest.raises(DataError, match="nobody said in which folder"):
+        recipe_test_sets(recipe)
+    with pytest.raises(UsageError, match="--data DIR"):
+        with_data_folder(recipe, str(stranger), None)
+
+
+def test_what_is_written_holds_no_downloads(stranger: Path) -> None:
+    assert "download" not in json.loads(read(stranger)[1]["recipe"])["data"]
+
+
+# Recipes
+
+
+def recipe_file(folder: Path, data: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / "stranger.toml"
+    path.write_text(f'[data]\ntrain = ["x.tsv"]\nvalid = ["x.tsv"]\n{data}', encoding="utf-8")
+    return path
+
+
+DOWNLOAD = f'[data.download]\n"x.tsv" = "https://data.example/x.tsv {"0" * 64}"\n'
+
+
+def test_a_recipe_does_not_choose_where_downloads_go(tmp_path: Path) -> None:
+    for folder in (tmp_path / "site-packages", Path("..")):
+        path = recipe_file(tmp_path / "mail", f'folder = "{folder}"\n{DOWNLOAD}')
+        place = (path.parent / folder).resolve()
+        with pytest.raises(ConfigError) as caught:
+            recipes.load(path)
+        assert f"x.tsv would be downloaded into {place}, which is not below the recipe's folder" in str(caught.value)
+        assert f"--data {place}" in str(caught.value)
+        with pytest.raises(ConfigError):
+            recipes.load(path, ["model.heads=4"])
+    assert recipes.load(path, folder=tmp_path).data.folder == str(tmp_path)
+    assert recipes.load(path, [f"data.folder={tmp_path}"]).data.folder == str(tmp_path)
+    (tmp_path / "x.tsv").write_text("here already")
+    assert recipes.load(path).data.folder == str(tmp_path)
+
+
+def test_a_link_beside_a_recipe_is_no_way_out(tmp_path: Path) -> None:
+    path = recipe_file(tmp_path / "mail", f'folder = "data"\n{DOWNLOAD}')
+    assert recipes.load(path).data.folder == str(tmp_path / "mail" / "data")
+    (tmp_path / "mail" / "data").symlink_to(tmp_path)
+    with pytest.raises(ConfigError, match="would be downloaded into"):
+        recipes.load(path)
+
+
+def test_a_recipe_does_not_choose_where_text_is_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for place in (str(tmp_path / "elsewhere"), "../elsewhere"):
+        path = recipe_file(tmp_path / "mail", f'prepared = "{place}"\n')
+        said = fail("train", path)
+        assert "line 4) is neither below the recipe's folder nor below this one" in said
+        assert f"--set data.prepared={place}" in said
+        assert recipes.load(path, [f"data.prepared={place}"]).data.prepared == place
+    for place in ("prepared", str(tmp_path / "mail" / "prepared"), str(tmp_path / "here" / "x")):
+        assert recipes.load(recipe_file(tmp_path / "mail", f'prepared = "{place}"\n')).data.prepared == place
+
+
+def test_a_run_folder_downloads_nothing(tmp_path: Path) -> None:
+    """Its recipe may name a folder far away, which `train` was given; what is there is read, and no more is fetched."""
+    path = recipe_file(tmp_path / "run", f'folder = "{tmp_path}"\nprepared = "/elsewhere"\n{DOWNLOAD}')
+    data = recipes.load(path, finished=True).data
+    assert (data.folder, data.download) == (str(tmp_path), {})
+
+
+def test_a_path_that_no_system_can_hold(tmp_path: Path) -> None:
+    for data in ('folder = "a\\u0000"', 'prepared = "a\\u0000"', 'test.x = ["a\\u0000"]'):
+        with pytest.raises(ConfigError, match="cannot name a file"):
+            recipes.load(recipe_file(tmp_path, data))
+
+
+def test_below(tmp_path: Path) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    (tmp_path / "home").symlink_to(tmp_path)
+    assert below(tmp_path / "home", "a/b") == tmp_path / "a" / "b"
+    for path in ("", ".", "a/..", "..", "../x", "/", "a\0b", f"{tmp_path}-beside/x"):
+        with pytest.raises(DataError):
+            below(tmp_path, path)
+
+
+# Names that reach the terminal
+
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp\r\x08"
+
+
+def test_errors_show_what_a_terminal_would_obey(stranger: Path) -> None:
+    weights, metadata = read(stranger)
+    write(stranger, {**weights, f"weight{EVIL}": torch.zeros(2)}, metadata)
+    answer = call("translate", stranger, "x")
+    assert answer.code == 2
+    assert "\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\u202egnp\\r\\x08" in answer.err
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", answer.err)
+
+
+def test_what_people_write_stays_as_it_is() -> None:
+    text = "größer 한국어 العربية می‌خواهم\n\t“quoted” 👩‍👩‍👧"
+    assert visible(text) == text
+    assert visible("\ud800") == "\\ud800"
+
+
+@pytest.mark.parametrize("name", [EVIL, "a\nb", "a\tb", "a\u202eb", "../x", "a/b", "a\0", ""])
+def test_names_of_runs_and_test_sets_are_plain(name: str) -> None:
+    with pytest.raises(ConfigError):
+        recipes.parse({"data": {"test": {name: ["x.tsv"]}}})
+    with pytest.raises(ConfigError):
+        recipes.parse({"name": name})
+
+
+# The list itself
+
+
+def test_every_row_of_the_threat_table_names_a_test_that_is_there() -> None:
+    page = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    table = page[page.index("## Threats") :]
+    rows = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    for threat, instead, proof in rows:
+        assert threat.strip()
+        assert instead.strip()
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", proof)
+        assert named, threat
+        for file, test in named:
+            assert re.search(rf"\bdef {test}\(", (ROOT / file).read_text(encoding="utf-8")), f"{file} has no {test}"
