@@ -50,7 +50,7 @@ def rewrite(path: Path, **metadata: str | None) -> None:
 def test_round_trip(file: Path, model: Model, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> None:
     trained = load_trained(file)
     assert trained.recipe == tiny_recipe
-    assert trained.tokenizer == tiny_tokenizer
+    assert trained.assets.tokenizer == tiny_tokenizer
     assert trained.provenance == PROVENANCE
     assert not trained.model.training
     for (name, wanted), (_, found) in zip(model.named_parameters(), trained.model.named_parameters(), strict=True):
@@ -88,7 +88,7 @@ def test_half_the_size(
     tmp_path: Path, file: Path, model: Model, tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer
 ) -> None:
     small = tmp_path / "half.safetensors"
-    save_trained(small, dict(model.named_parameters()), tiny_recipe, tiny_tokenizer, {}, half=True)
+    save_trained(small, dict(model.named_parameters()), tiny_recipe, TranslationAssets(tiny_tokenizer), {}, half=True)
     assert all(tensor.dtype == torch.float16 for tensor in read(small)[0].values())
     loaded = load_trained(small).model
     for wanted, found in zip(model.parameters(), loaded.parameters(), strict=True):
@@ -167,7 +167,7 @@ def test_nothing_that_could_be_executed(file: Path) -> None:
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + length])
     metadata = header.pop("__metadata__")
-    assert metadata.keys() == {"format", "recipe", "tokenizer", "provenance"}
+    assert metadata.keys() == {"format", "recipe", "assets", "provenance"}
     assert all(json.loads(value) is not None for value in metadata.values())
     assert {entry["dtype"] for entry in header.values()} == {"F32"}
     assert max(entry["data_offsets"][1] for entry in header.values()) == len(content) - 8 - length
@@ -192,7 +192,7 @@ def error(name: Any) -> str:
 
 def test_a_newer_format(file: Path) -> None:
     rewrite(file, format=str(FORMAT + 1))
-    assert error(file) == f"{file} has format {FORMAT + 1}; this regard reads up to {FORMAT}. Upgrade regard."
+    assert error(file) == f"{file} has format {FORMAT + 1}; this regard reads 1 to {FORMAT}. Upgrade regard."
 
 
 @pytest.mark.parametrize("metadata", [{}, {"format": "pt"}, {"format": "1"}, {"format": "1", "recipe": "{"}])
@@ -212,7 +212,7 @@ def test_a_setting_that_this_version_does_not_know(file: Path) -> None:
 
 
 def test_a_damaged_tokenizer(file: Path) -> None:
-    rewrite(file, tokenizer='{"joint": "AAAA"}')
+    rewrite(file, assets='{"tokenizer": {"joint": "AAAA"}}')
     assert error(file).startswith(f"{file} cannot be used: the stored tokenizer is damaged")
 
 

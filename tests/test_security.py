@@ -109,7 +109,7 @@ def test_a_model_file_opens_nothing_by_itself(stranger: Path, tmp_path: Path, mo
 
 
 def test_what_is_written_holds_no_downloads(stranger: Path) -> None:
-    assert "download" not in json.loads(read(stranger)[1]["recipe"])["data"]
+    assert not json.loads(read(stranger)[1]["recipe"])["data"]["download"]
 
 
 # Recipes

@@ -246,7 +246,7 @@ def test_training_fetches_the_test_sets_too(tmp_path: Path, web: Web) -> None:
         test={"news": ("deep/local.tsv",)}, download={"deep/local.tsv": f"{URL} {SUM}"},
     )  # fmt: skip
     (tmp_path / "train.tsv").write_bytes(CONTENT)
-    with pytest.raises(DataError, match=r"tokenizer\.pieces"):  # so little text; but first come the files
+    with pytest.raises(DataError, match=r"tokenizer\.vocabulary"):  # so little text; but first come the files
         prepare(TranslationRecipe(data=settings), show=False)
     assert (tmp_path / "deep" / "local.tsv").read_bytes() == CONTENT
 

@@ -168,7 +168,7 @@ class TestReuse:
         second = prepare(replace(recipe, training=config.Training(seed=9)), show=False)
         assert built(second) == before
         assert second.report.lines() == first.report.lines()
-        assert second.tokenizer == first.tokenizer
+        assert second.assets.tokenizer == first.assets.tokenizer
         assert second.checksums == first.checksums
 
     def test_touched_or_moved_but_equal(self, recipe: TranslationRecipe, tmp_path: Path) -> None:
@@ -295,8 +295,8 @@ def test_the_tokenizer_learns_from_the_whole_corpus(recipe: TranslationRecipe, t
     write(tmp_path, "train", [*TRAIN, *[(f"q{a}{b} zz", "Q ZZ") for a in "xyz" for b in "0123456789" * 20]])
     small = replace(recipe, tokenizer=replace(recipe.tokenizer, sample=200, vocabulary=320))
     first = prepare(small, show=False)
-    assert "<0x" not in "".join(first.tokenizer.pieces(first.tokenizer.encode("q"), "source"))  # only stands at the end
-    assert prepare(replace(small, name="again"), show=False).tokenizer == first.tokenizer
+    assert "<0x" not in "".join(first.assets.tokenizer.pieces(first.assets.tokenizer.encode("q"), "source"))  # only stands at the end
+    assert prepare(replace(small, name="again"), show=False).assets.tokenizer == first.assets.tokenizer
 
 
 def test_a_report_survives_storage(recipe: TranslationRecipe) -> None:

@@ -29,7 +29,7 @@ SOURCE, TARGET = sentences(1), sentences(2)
 
 
 def train(**changes: object) -> Tokenizer:
-    return train_tokenizer(SOURCE, TARGET, config.Tokenizer(**{"pieces": 400, **changes}))  # type: ignore[arg-type]
+    return train_tokenizer(SOURCE, TARGET, config.Tokenizer(**{"vocabulary": 400, **changes}))  # type: ignore[arg-type]
 
 
 TOKENIZERS = [
