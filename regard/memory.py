@@ -22,7 +22,8 @@ def keep_memory() -> bool:
         set_option = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library
         return False
-    return all([_largest_taken(set_option, option) for option in (TRIM_THRESHOLD, MMAP_THRESHOLD)])
+    taken = [_largest_taken(set_option, option) for option in (TRIM_THRESHOLD, MMAP_THRESHOLD)]
+    return all(taken)
 
 
 def _largest_taken(set_option: Callable[[int, int], int], option: int) -> int:
