@@ -120,7 +120,8 @@ class Continuing(Model):
     tied: bool = True
     """Share one matrix between embedding and output."""
     cutoffs: tuple[int, ...] = ()
-    """Ids at which the vocabulary is cut: rarer words are looked at only when one of them is meant (adaptive softmax)."""
+    """Ids at which the vocabulary is cut: rarer words are looked at only when one of them is meant (adaptive softmax).
+    With label smoothing all are, for it spreads over all: then a cut saves no time."""
 
 
 @dataclass(frozen=True)
