@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # as malloc.h numbers them
-LARGEST = 1 << 30
+LARGEST, SMALLEST = 1 << 30, 1 << 18  # SMALLEST is twice what glibc begins with: less would be no gain
 
 
-def keep_memory() -> None:
-    """Tell glibc to keep what tensors free for the next ones: otherwise each update and each step asks for it anew."""
+def keep_memory() -> bool:
+    """Tell glibc to keep what tensors free for the next ones: otherwise each update and each step asks for it anew.
+
+    → whether it does. Before 2.35 glibc takes no mmap threshold above 32 MiB (512 KiB on 32 bits), and answers 0: then
+    it gets the largest power of two that it takes.
+    """
     if sys.platform != "linux":
-        return
+        return False
     try:
         set_option = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library
-        return
-    set_option(TRIM_THRESHOLD, LARGEST)
-    set_option(MMAP_THRESHOLD, LARGEST)
+        return False
+    taken = [_largest_taken(set_option, option) for option in (TRIM_THRESHOLD, MMAP_THRESHOLD)]
+    return all(taken)
+
+
+def _largest_taken(set_option: Callable[[int, int], int], option: int) -> int:
+    """The value that an option has now; 0 if it takes none."""
+    value = LARGEST
+    while value >= SMALLEST and not set_option(option, value):
+        value //= 2
+    return value if value >= SMALLEST else 0

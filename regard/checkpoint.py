@@ -198,9 +198,14 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """All tensors and the metadata of a safetensors file."""
+    with open_tensors(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+
+
+def open_tensors(path: Path) -> safe_open:
+    """A safetensors file to read tensor by tensor; that it is whole is known from here on."""
     try:
-        with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+        return safe_open(path, framework="pt")
     except FileNotFoundError:
         raise CheckpointError(f"no file {path}") from None
     except (OSError, SafetensorError) as error:

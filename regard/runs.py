@@ -77,7 +77,7 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
         with alone_in(folder) if workers.first else nullcontext():
             prepared = prepare_once(recipe, row, workers)
             say("\n".join(prepared.report.lines()))
-            model = initial_model(recipe, row, prepared).to(workers.device)
+            model = initial_model(recipe, row, prepared)
             parameters = sum(parameter.numel() for parameter in model.parameters())
             say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {workers.device}")
             micro_batches = settings.accumulate * workers.count

@@ -32,7 +32,8 @@ class Continuing(Model):
     tied: bool = True
     """Share one matrix between embedding and output."""
     cutoffs: tuple[int, ...] = setting((), least=1)
-    """Ids at which the vocabulary is cut: rarer words are looked at only when one of them is meant (adaptive softmax)."""
+    """Ids at which the vocabulary is cut: rarer words are looked at only when one of them is meant (adaptive softmax).
+    With label smoothing all are, for it spreads over all: then a cut saves no time."""
 
     def impossible(self) -> Iterator[str]:
         yield from super().impossible()

@@ -107,7 +107,10 @@ def describe(folder: Path, trained: Trained, engine: str, made_from: str, **fact
 
 @contextmanager
 def replacing(folder: Path) -> Iterator[Path]:
-    """Write into the folder that is given; when all went well it takes the place of `folder`."""
+    """Write into the folder that is given; when all went well it takes the place of `folder`.
+
+    Whatever fails or interrupts, an earlier export stays, at the worst under another name, which is said.
+    """
     folder = folder.resolve()
     require_ours(folder)
     temporary, old = (folder.with_name(f"{folder.name}.{os.getpid()}.{end}") for end in ("tmp", "old"))
@@ -117,20 +120,32 @@ def replacing(folder: Path) -> Iterator[Path]:
         for file in temporary.iterdir():
             with file.open("r+b") as stream:  # Windows syncs only what may be written
                 os.fsync(stream.fileno())
-        if folder.exists():
-            folder.rename(old)  # a folder cannot take the place of one that is not empty
-        try:
-            temporary.rename(folder)
-        except OSError:
-            if old.exists():
-                old.rename(folder)
-            raise
+        exchange(temporary, folder, old)
         files.sync_folder(folder.parent)
     except OSError as error:
         raise CheckpointError(f"cannot write {folder}: {error}. What was there before is untouched.") from None
     finally:
-        for leftover in (temporary, old):
-            shutil.rmtree(leftover, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def exchange(new: Path, folder: Path, old: Path) -> None:
+    """Put a folder in the place of another, which is at `old` for a moment: none can take the place of a full one."""
+    earlier = folder.exists()
+    try:
+        if earlier:
+            folder.rename(old)
+        new.rename(folder)
+    except BaseException as error:  # also an interruption between the two
+        if earlier and not folder.exists():
+            try:
+                old.rename(folder)
+            except OSError:
+                raise CheckpointError(
+                    f"cannot write {folder}: {error!r}. What was there before is whole, but is now {old}; move it back."
+                ) from None
+        raise
+    if earlier:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def require_ours(folder: Path) -> None:

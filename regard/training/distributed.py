@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -84,15 +86,14 @@ def join(settings: Training) -> Workers:
 
 
 def spread(objective: nn.Module, layers: list[nn.Module], workers: Workers, sharding: str) -> nn.Module:
-    """Make the gradients of all processes one. `layers` are what FSDP2 gathers one at a time."""
-    if workers.count == 1:
-        return objective
-    if sharding == "full":
+    """Bring it to the device, and make the gradients of all processes one. `layers` are what FSDP2 gathers one at a time."""
+    if is_sharded(workers, sharding):  # layer by layer it moves to the device, on which the whole need not fit
         mesh = init_device_mesh(workers.device.type, (workers.count,))
         for part in [*layers, objective]:
             fully_shard(part, mesh=mesh)
         return objective
-    return nn.parallel.DistributedDataParallel(objective)
+    objective.to(workers.device)
+    return objective if workers.count == 1 else nn.parallel.DistributedDataParallel(objective)
 
 
 def without_exchange(objective: nn.Module, last: bool) -> AbstractContextManager[Any]:
@@ -104,17 +105,44 @@ def without_exchange(objective: nn.Module, last: bool) -> AbstractContextManager
     return nullcontext()
 
 
-def whole(tensor: Tensor) -> Tensor:
-    """The full tensor on the CPU, gathered from all processes if it is sharded (all must call)."""
-    full = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
-    return full.detach().cpu()
+def whole(tensors: Mapping[str, Tensor], workers: Workers) -> dict[str, Tensor]:
+    """Full tensors on the CPU of the first process; the others help it to one at a time and keep none (all must call)."""
+    found: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        full = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
+        if workers.first:
+            found[name] = full.detach().cpu()
+        del full  # before the next is gathered
+    return found
 
 
-def gather(model: nn.Module, plain: nn.Module) -> None:
-    """Write the weights of a sharded model into a plain copy of it, if there are two (all must call)."""
-    if plain is not model:
-        for sharded, full in zip(model.parameters(), plain.parameters(), strict=True):
-            fill(full, whole(sharded))
+class Whole:
+    """Makes a plain model of one that may be sharded: in the first process, for as long as somebody looks at it."""
+
+    def __init__(self, model: nn.Module, workers: Workers, sharding: str) -> None:
+        """Before it is sharded, for a sharded model cannot be copied. What is kept of it holds no weights."""
+        self.model, self.workers = model, workers
+        self.sharded = is_sharded(workers, sharding)
+        if self.sharded and workers.first:
+            weights = {name: tensor.detach().to("meta") for name, tensor in model.named_parameters()}
+            self.outline = with_weights(model, weights)
+
+    def __call__(self) -> nn.Module | None:
+        """With the weights of now; None in the other processes (all must call)."""
+        if not self.sharded:
+            return self.model if self.workers.first else None
+        weights = whole(dict(self.model.named_parameters()), self.workers)
+        return with_weights(self.outline, weights).to(self.workers.device) if self.workers.first else None
+
+
+def with_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module:
+    """A copy of a model around other weights, which are not copied; what is tied stays tied."""
+    known = {id(tensor): nn.Parameter(weights[name], tensor.requires_grad) for name, tensor in model.named_parameters()}
+    return deepcopy(model, known)
+
+
+def is_sharded(workers: Workers, sharding: str) -> bool:
+    return sharding == "full" and workers.count > 1
 
 
 def fill(tensor: Tensor, full: Tensor) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from copy import deepcopy
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,12 +18,14 @@ from torch import Tensor, nn
 from regard.config import Training
 from regard.errors import CheckpointError, TrainingError
 from regard.training.diary import Diary
-from regard.training.distributed import Workers, gather, spread, without_exchange
+from regard.training.distributed import Whole, Workers, spread, without_exchange
 from regard.training.loss import Loss
 from regard.training.optimizer import build_optimizer, learning_rate
 from regard.training.run_folder import Progress, RunFolder
 from regard.training.stopping import StopRequest
 from regard.training.trainable import Trainable
+
+Found = TypeVar("Found")
 
 
 class Objective(nn.Module):
@@ -58,7 +60,7 @@ class Loop:
     ) -> None:
         self.model, self.task, self.settings = model, task, settings
         self.workers, self.folder = workers, folder
-        self.plain = deepcopy(model) if settings.sharding == "full" and workers.count > 1 else model
+        self.whole = Whole(model, workers, settings.sharding)
         objective = Objective(model, task, workers.device.type == "cuda" and settings.precision == "auto")
         layers = [layer for group in model.children() if isinstance(group, nn.ModuleList) for layer in group]
         self.objective = spread(objective, layers, workers, settings.sharding)
@@ -145,12 +147,7 @@ class Loop:
 
     def validate(self, diary: Diary) -> None:
         """Measure, remember whether it is the best, and write a checkpoint with a snapshot of the weights."""
-        gather(self.model, self.plain)
-        metrics: dict[str, float] = {}
-        if self.workers.first:
-            with diary.pause(), torch.inference_mode():
-                metrics = self.task.validate(self.plain.eval())
-        metrics = self.workers.share(metrics)
+        metrics: dict[str, float] = self.workers.share(self.look(diary, self.task.validate))
         progress, sign = self.progress, -1.0 if self.settings.metric == "loss" else 1.0
         value = sign * metrics[self.settings.metric]
         if progress.best is None or value > progress.best:
@@ -163,10 +160,16 @@ class Loop:
 
     def keep_frame(self, diary: Diary) -> None:
         """One more frame of how attention forms. It takes no part in training: nothing random, nothing changed."""
-        gather(self.model, self.plain)
-        if self.workers.first:
-            with diary.pause(), torch.inference_mode():
-                self.folder.keep_frame(self.progress.update, self.task.frame(self.plain.eval()))
+        if probes := self.look(diary, self.task.frame):
+            self.folder.keep_frame(self.progress.update, probes)
+
+    def look(self, diary: Diary, ask: Callable[[nn.Module], Found]) -> Found | None:
+        """What the first process finds in the whole model, which is let go with this; None in the others."""
+        model = self.whole()
+        if model is None:
+            return None
+        with diary.pause(), torch.inference_mode():
+            return ask(model.eval())
 
 
 def seed_of(*numbers: int) -> int:

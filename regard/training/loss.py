@@ -41,9 +41,17 @@ def projected_loss(states: Tensor, weight: Tensor, targets: Tensor, smoothing: f
     """states [N, D], output matrix weight [V, D], targets [N] → the loss of states @ weightᵀ."""
     if states.device.type != "cpu":  # memory is short and kernels are launched one by one: leave it to autograd
         return smoothed_loss(functional.linear(states, weight), targets, smoothing)
+    everywhere, meant = weight.new_full((len(weight),), 1 / len(weight)), states.new_ones(len(states))
+    return _in_chunks(states, weight, targets, meant, smoothing, everywhere)
+
+
+def _in_chunks(
+    states: Tensor, weight: Tensor, targets: Tensor, meant: Tensor, smoothing: float, spread: Tensor
+) -> Loss:
+    """See `_ProjectedLoss`."""
     if not torch.is_grad_enabled():  # within `forward` it never is: only here can be told that nobody wants gradients
         states, weight = states.detach(), weight.detach()
-    return Loss(*_ProjectedLoss.apply(states, weight, targets, smoothing))  # type: ignore[no-untyped-call]
+    return Loss(*_ProjectedLoss.apply(states, weight, targets, meant, smoothing, spread))  # type: ignore[no-untyped-call]
 
 
 class Cut(Protocol):
@@ -51,6 +59,7 @@ class Cut(Protocol):
 
     weight: Tensor
 
+    def __call__(self, states: Tensor) -> Tensor: ...
     def head(self) -> Tensor: ...
     def tails(self) -> list[tuple[int, int]]: ...
 
@@ -59,12 +68,32 @@ def adaptive_loss(states: Tensor, output: Cut, targets: Tensor, smoothing: float
     """states [N, D], targets [N] → the loss of the output's log-probabilities.
 
     A rare piece costs its gate's loss in the head and its own within its part, so that each part is computed only for
-    the tokens that are in it: with 33,278 words and two cuts, a seventh of the work.
+    the tokens that are in it: with 33,278 words and two cuts, a seventh of the work. Smoothing wants a little of
+    every piece from every token, so that with it nothing can be left out.
     """
-    losses = [
-        projected_loss(states[rows], weight, wanted, smoothing) for rows, weight, wanted in parts(output, targets)
-    ]
+    if smoothing and output.tails():
+        losses = list(_everywhere(states, output, targets, smoothing))
+    else:
+        losses = [
+            projected_loss(states[rows], weight, wanted, smoothing) for rows, weight, wanted in parts(output, targets)
+        ]
     return Loss(*(torch.stack(each).sum() for each in zip(*losses, strict=True)))
+
+
+def _everywhere(states: Tensor, output: Cut, targets: Tensor, smoothing: float) -> Iterator[Loss]:
+    """The loss of the head and of each part, all for every token. A gate has the share of all pieces behind it."""
+    if states.device.type != "cpu":
+        yield smoothed_loss(output(states), targets, smoothing)
+        return
+    tails, size = output.tails(), len(output.weight)
+    spread = output.weight.new_full((tails[0][0] + len(tails),), 1 / size)
+    spread[tails[0][0] :] = torch.tensor([(end - begin) / size for begin, end in tails])
+    yield _in_chunks(states, output.head(), in_head(targets, tails), states.new_ones(len(states)), smoothing, spread)
+    for begin, end in tails:
+        meant = ((targets >= begin) & (targets < end)).to(states)
+        wanted = (targets - begin).clamp(0, end - begin - 1)  # any, where none is meant
+        spread = output.weight.new_full((end - begin,), 1 / size)
+        yield _in_chunks(states, output.weight[begin:end], wanted, meant, smoothing, spread)
 
 
 def mixed_loss(states: Tensor, output: Cut, targets: Tensor, repeats: Tensor, vocabulary: Tensor) -> Loss:
@@ -79,53 +108,67 @@ def mixed_loss(states: Tensor, output: Cut, targets: Tensor, repeats: Tensor, vo
 
 def parts(output: Cut, targets: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Of the head and of each part that holds a target: rows of the tokens that need it, its matrix, what they want."""
-    wanted, tails = targets, output.tails()
-    for number, (begin, end) in enumerate(tails):
-        wanted = torch.where((targets >= begin) & (targets < end), tails[0][0] + number, wanted)
-    yield torch.arange(len(targets), device=targets.device), output.head(), wanted
+    tails = output.tails()
+    yield torch.arange(len(targets), device=targets.device), output.head(), in_head(targets, tails)
     for begin, end in tails:
         rows = ((targets >= begin) & (targets < end)).nonzero().squeeze(1)
         if rows.numel():
             yield rows, output.weight[begin:end], targets[rows] - begin
 
 
-class _ProjectedLoss(torch.autograd.Function):
-    """With p = softmax(logits), d loss / d logits = p - (1 - ε) on the target - ε / V everywhere.
+def in_head(targets: Tensor, tails: list[tuple[int, int]]) -> Tensor:
+    """What the head should say: a frequent piece itself, or the gate of a rare one."""
+    wanted = targets
+    for number, (begin, end) in enumerate(tails):
+        wanted = torch.where((targets >= begin) & (targets < end), tails[0][0] + number, wanted)
+    return wanted
 
-    The last term is the same for all pieces, so its share of both gradients is a product of sums, and the mean of a row
-    of logits is the state times the mean of the output matrix: neither needs a pass over the logits.
+
+class _ProjectedLoss(torch.autograd.Function):
+    """Cross entropy of softmax(logits) with the wanted distribution (1 - ε) `meant` on the target + ε `spread`.
+
+    Over a whole vocabulary every target is meant, and spread is 1 / V; over a part of it, `meant` [N] is 0 for tokens
+    whose target is elsewhere, and spread [V] sums to the part's share. So the wanted sum to m ≤ 1, and
+    with p = softmax(logits), d loss / d logits = m p - (1 - ε) meant on the target - ε spread everywhere.
+
+    The last term is the same for all tokens, so its share of both gradients is a product of sums, and the mean of a row
+    of logits is the state times the mean of the output matrix: neither needs a pass over the logits. Nor does m, which
+    multiplies the narrow side of each product.
     """
 
     @staticmethod
     def forward(
-        context: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float
+        context: Any, states: Tensor, weight: Tensor, targets: Tensor, meant: Tensor, smoothing: float, spread: Tensor
     ) -> tuple[Tensor, Tensor]:
-        mean_weight = weight.mean(0)  #                                                [D]
+        mean_weight = spread @ weight  #                                               [D]
+        share = smoothing * spread.sum(dtype=torch.float64).item()
+        mass = (1 - smoothing) * meant + share  #                                      [N]
         wants_gradient = any(context.needs_input_grad)
         states_gradient = torch.empty_like(states) if wants_gradient else None
         weight_gradient = torch.zeros_like(weight) if wants_gradient else None
         smoothed, plain = states.new_zeros(()), states.new_zeros(())
         for start in range(0, states.size(0), CHUNK):
-            rows, wanted = states[start : start + CHUNK], targets[start : start + CHUNK, None]
+            chunk = slice(start, start + CHUNK)
+            rows, wanted, own, weighing = states[chunk], targets[chunk, None], meant[chunk], mass[chunk]
             logits = rows @ weight.t()  #                                              [chunk, V]
             of_target = logits.gather(-1, wanted).squeeze(-1)  #                       [chunk]
             log_probabilities = logits.log_softmax(-1)  #                              [chunk, V]
             of_rows = -log_probabilities.gather(-1, wanted).squeeze(-1)  #             [chunk]
-            plain += of_rows.sum()
-            smoothed += (of_rows + smoothing * (of_target - rows @ mean_weight)).sum()
+            plain += own @ of_rows
+            smoothed += (weighing * of_rows + share * of_target - smoothing * (rows @ mean_weight)).sum()
             if states_gradient is not None and weight_gradient is not None:
-                gradient = log_probabilities.exp_()
-                gradient.scatter_add_(-1, wanted, torch.full_like(wanted, smoothing - 1, dtype=gradient.dtype))
-                torch.mm(gradient, weight, out=states_gradient[start : start + CHUNK])
-                weight_gradient.addmm_(gradient.t(), rows)
+                gradient = log_probabilities.exp_()  #                                 [chunk, V], still without m
+                gradient.scatter_add_(-1, wanted, ((smoothing - 1) * own / weighing)[:, None])
+                torch.mm(gradient, weight, out=states_gradient[chunk])
+                weight_gradient.addmm_(gradient.t(), rows * weighing[:, None])
         if states_gradient is not None and weight_gradient is not None:
-            states_gradient.sub_(mean_weight, alpha=smoothing)
-            weight_gradient.sub_(states.sum(0), alpha=smoothing / weight.size(0))
+            states_gradient.mul_(mass[:, None]).sub_(mean_weight, alpha=smoothing)
+            weight_gradient.addr_(spread, states.sum(0), alpha=-smoothing)
         context.save_for_backward(states_gradient, weight_gradient)
         context.mark_non_differentiable(plain)
         return smoothed, plain
 
     @staticmethod
-    def backward(context: Any, *upstream: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(context: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
         states_gradient, weight_gradient = context.saved_tensors
-        return states_gradient * upstream[0], weight_gradient * upstream[0], None, None
+        return states_gradient * upstream[0], weight_gradient * upstream[0], None, None, None, None

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.checkpoint import average, read, replacing, unique_weights, write
+from regard.checkpoint import average, open_tensors, replacing, unique_weights, write
 from regard.config import Training
 from regard.errors import CheckpointError
 from regard.files import remove_leftovers
@@ -84,8 +84,8 @@ class RunFolder:
         """
         if snapshot:
             progress.snapshots = chosen(progress.snapshots, self.settings)
-        weights = {name: whole(tensor) for name, tensor in unique_weights(model).items()}  # every process helps
-        state = optimizer_state(model, optimizer)
+        weights = whole(unique_weights(model), self.workers)  # every process helps
+        state = whole(optimizer_state(model, optimizer), self.workers)
         self.saved = progress.update
         if not self.workers.first:
             return
@@ -116,18 +116,20 @@ class RunFolder:
         """Fill model and optimizer from `last`, if there is one."""
         if not self.last.is_file():
             return Progress()
-        tensors, metadata = read(self.last)
-        progress = self.read_progress(metadata)
-        for name, tensor in unique_weights(model).items():
-            if f"model.{name}" not in tensors or tensors[f"model.{name}"].shape != tensor.shape:
-                raise CheckpointError(f"{self.last} is of another model ({name} differs); choose another --run folder")
-            fill(tensor, tensors[f"model.{name}"])
-            if f"optimizer.{MOMENTS[0]}.{name}" in tensors:
-                moments = {moment: torch.zeros_like(tensor) for moment in MOMENTS}
-                for moment in MOMENTS:
-                    fill(moments[moment], tensors[f"optimizer.{moment}.{name}"])
-                steps = torch.tensor(float(progress.update), device=tensor.device)
-                optimizer.state[tensor] = {"step": steps, **moments}
+        with open_tensors(self.last) as file:  # one tensor in memory at a time: each process may keep but a part of it
+            progress, names = self.read_progress(file.metadata() or {}), set(file.keys())
+            for name, tensor in unique_weights(model).items():
+                if f"model.{name}" not in names or file.get_slice(f"model.{name}").get_shape() != list(tensor.shape):
+                    raise CheckpointError(
+                        f"{self.last} is of another model ({name} differs); choose another --run folder"
+                    )
+                fill(tensor, file.get_tensor(f"model.{name}"))
+                if f"optimizer.{MOMENTS[0]}.{name}" in names:
+                    moments = {moment: torch.zeros_like(tensor) for moment in MOMENTS}
+                    for moment in MOMENTS:
+                        fill(moments[moment], file.get_tensor(f"optimizer.{moment}.{name}"))
+                    steps = torch.tensor(float(progress.update), device=tensor.device)
+                    optimizer.state[tensor] = {"step": steps, **moments}
         self.saved = progress.update
         return progress
 
@@ -159,7 +161,7 @@ class RunFolder:
 def optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """Adam's moments by parameter name."""
     return {
-        f"{moment}.{name}": whole(optimizer.state[tensor][moment])
+        f"{moment}.{name}": optimizer.state[tensor][moment]
         for name, tensor in unique_weights(model).items()
         for moment in MOMENTS
         if tensor in optimizer.state

@@ -28,10 +28,12 @@ def results(loss: Loss, states: Tensor, output: Output) -> list[Tensor]:
 
 @pytest.mark.parametrize("cutoffs", [(10,), (5, 20), (1, 2, 39)])
 @pytest.mark.parametrize(("rows", "low"), [(1, 0), (60, 0), (60, 25), (CHUNK + 9, 0)])
-def test_values_and_gradients(cutoffs: tuple[int, ...], rows: int, low: int) -> None:
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+def test_values_and_gradients(cutoffs: tuple[int, ...], rows: int, low: int, smoothing: float) -> None:
+    """Smoothing spreads over all pieces, wherever the vocabulary is cut."""
     states, output, targets = given(cutoffs, rows, low)
-    expected = results(smoothed_loss(output(states), targets, 0.0), states, output)
-    found = results(adaptive_loss(states, output, targets, 0.0), states, output)
+    expected = results(smoothed_loss(output(states), targets, smoothing), states, output)
+    found = results(adaptive_loss(states, output, targets, smoothing), states, output)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
 
 
@@ -45,6 +47,18 @@ def test_a_tied_matrix_learns_from_both_its_uses() -> None:
         read = states + output.weight[targets]  # as an embedding
         gradients.append(torch.autograd.grad(loss(read).smoothed, output.weight)[0])
     torch.testing.assert_close(gradients[0], gradients[1], atol=1e-4, rtol=1e-4)
+
+
+def test_the_smoothed_loss_is_the_mean_over_all_pieces() -> None:
+    """By the definition's own words: ε of it is the mean of -log p over all ids, in head and tails alike."""
+    states, output, targets = given((5, 20), 60)
+    log_probabilities = output(states)  # [N, V]
+    wanted = torch.full_like(log_probabilities, 0.1 / VOCABULARY)
+    wanted[torch.arange(60), targets] += 0.9
+    loss = adaptive_loss(states, output, targets, 0.1)
+    torch.testing.assert_close(loss.smoothed, -(wanted * log_probabilities).sum())
+    with torch.no_grad():
+        torch.testing.assert_close(adaptive_loss(states, output, targets, 0.1), loss)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

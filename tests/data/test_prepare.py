@@ -295,7 +295,9 @@ def test_the_tokenizer_learns_from_the_whole_corpus(recipe: TranslationRecipe, t
     write(tmp_path, "train", [*TRAIN, *[(f"q{a}{b} zz", "Q ZZ") for a in "xyz" for b in "0123456789" * 20]])
     small = replace(recipe, tokenizer=replace(recipe.tokenizer, sample=200, vocabulary=320))
     first = prepare(small, show=False)
-    assert "<0x" not in "".join(first.assets.tokenizer.pieces(first.assets.tokenizer.encode("q"), "source"))  # only stands at the end
+    assert "<0x" not in "".join(
+        first.assets.tokenizer.pieces(first.assets.tokenizer.encode("q"), "source")
+    )  # only stands at the end
     assert prepare(replace(small, name="again"), show=False).assets.tokenizer == first.assets.tokenizer
 
 

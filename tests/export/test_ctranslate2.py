@@ -33,7 +33,7 @@ pytest.importorskip("ctranslate2")
 def known(tiny_translator: Translator) -> Trained:
     """A model that has learned something, so that its sentences end."""
     each = tiny_translator
-    return Trained(each.model, each.tokenizer, each.recipe, each.provenance)
+    return Trained(each.model, each.recipe, TranslationAssets(each.tokenizer), each.provenance)
 
 
 @pytest.fixture(scope="module")

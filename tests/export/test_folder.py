@@ -19,7 +19,7 @@ from regard.data.tokenizer import Side
 from regard.errors import CheckpointError, UsageError
 from regard.export import ctranslate2, onnx
 from regard.export.ctranslate2 import export_ctranslate2
-from regard.export.folder import fingerprint, read_description
+from regard.export.folder import DESCRIPTION, fingerprint, read_description, replacing
 from regard.export.onnx import export_onnx
 from regard.tasks.task import Trained
 from regard.tasks.trained import save_trained
@@ -98,6 +98,53 @@ def test_a_full_disk_leaves_what_was_there(
         export(model, tmp_path / "out")
     assert {each.name: each.read_bytes() for each in (tmp_path / "out").iterdir()} == before
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> Path:
+    """An export that somebody relies on."""
+    with replacing(tmp_path / "out") as folder:
+        (folder / DESCRIPTION).write_text('{"engine": "the first"}', encoding="utf-8")
+    return tmp_path / "out"
+
+
+def export_again(folder: Path) -> None:
+    with replacing(folder) as temporary:
+        (temporary / DESCRIPTION).write_text('{"engine": "the second"}', encoding="utf-8")
+
+
+def failing_renames(monkeypatch: pytest.MonkeyPatch, fails: Callable[[Path, Path], BaseException | None]) -> None:
+    rename = Path.rename
+
+    def perhaps(self: Path, target: Path) -> Path:
+        if error := fails(self, target):
+            raise error
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", perhaps)
+
+
+@pytest.mark.parametrize("error", [PermissionError("in use"), KeyboardInterrupt()])
+def test_when_the_new_one_cannot_take_its_place_the_old_one_comes_back(
+    error: BaseException, earlier: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing_renames(monkeypatch, lambda origin, _: error if origin.suffix == ".tmp" else None)
+    with pytest.raises(CheckpointError if isinstance(error, OSError) else KeyboardInterrupt):
+        export_again(earlier)
+    assert read_description(earlier) == {"engine": "the first"}
+    assert [each.name for each in earlier.parent.iterdir()] == ["out"]
+
+
+def test_when_the_old_one_cannot_come_back_it_is_kept_and_said_where(
+    earlier: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing_renames(monkeypatch, lambda _, target: PermissionError("in use") if target == earlier else None)
+    with pytest.raises(CheckpointError, match=r"cannot write .*in use.*is now .*\.old; move it back") as caught:
+        export_again(earlier)
+    (kept,) = earlier.parent.iterdir()
+    assert str(kept) in str(caught.value)
+    assert "untouched" not in str(caught.value)
+    assert read_description(kept) == {"engine": "the first"}
 
 
 def test_fingerprints_tell_models_apart(tiny_recipe: config.TranslationRecipe, tmp_path: Path) -> None:

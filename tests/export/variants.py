@@ -13,6 +13,7 @@ from regard.data.tokenizer import END, PAD, START, UNKNOWN, train_tokenizer
 from regard.decoding.options import Hypothesis
 from regard.tasks.registry import build
 from regard.tasks.task import Trained
+from regard.tasks.translation.assets import TranslationAssets
 from tests.conftest import made_up_sentences
 
 VARIANTS: dict[str, dict[str, str | bool | int]] = {
@@ -42,7 +43,7 @@ def trained(variant: str, recipe: config.TranslationRecipe) -> Trained:
         # Nor has the end: where most of a beam ends at once, as it does at random, CTranslate2 forgets some of it.
         last.bias[0] += 10
         model.output.weight[[PAD, START, END, UNKNOWN], 0] -= 5
-    return Trained(model.eval(), tokenizer, recipe, {})
+    return Trained(model.eval(), recipe, TranslationAssets(tokenizer), {})
 
 
 def source_ids(trained: Trained, count: int = 12) -> list[list[int]]:

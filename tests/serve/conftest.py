@@ -22,6 +22,7 @@ from regard.serve.app import create_app
 from regard.serve.connection import patient_for
 from regard.serve.desk import AtWork
 from regard.serve.limits import DEFAULTS, Limits
+from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.registry import build
@@ -79,7 +80,7 @@ def make_classifier(tokenizer: Tokenizer) -> Classifier:
     torch.manual_seed(1)
     labels = ["dull", "7", "기쁨"]  # JavaScript puts numbers first
     model = build(recipe.model, tokenizer.size("source"), len(labels))
-    return Classifier(model, tokenizer, recipe, facts={"labels": labels})
+    return Classifier(model, recipe, ClassificationAssets(tokenizer, tuple(labels)))
 
 
 def make_writer(tokenizer: Tokenizer) -> TextGenerator:

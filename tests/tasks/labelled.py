@@ -13,6 +13,7 @@ from regard import config
 from regard.data.corpus import BUNDLED
 from regard.data.labelled import read_split
 from regard.data.tokenizer import Tokenizer, train_text_tokenizer
+from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.registry import build
 
@@ -44,4 +45,4 @@ def untrained(temperature: float = 1.0, data: Mapping[str, Any] = MappingProxyTy
     torch.nn.init.normal_(made.output.weight, std=2.0)
     if made.votes is not None:
         torch.nn.init.normal_(made.votes.table.weight, std=0.1)
-    return Classifier(made, tokenizer(), recipe, facts={"labels": LABELS, "temperature": temperature})
+    return Classifier(made, recipe, ClassificationAssets(tokenizer(), tuple(LABELS), temperature))

@@ -6,6 +6,8 @@ import copy
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -23,15 +25,19 @@ from regard.errors import UsageError
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.int8 import in_int8
 from regard.models.shortlist import Lexicon, Shortlists
+from regard.models.transposed import transpose_weights
 from regard.tasks.task import Trained
 from regard.tasks.trained import load_trained, save_trained
+from regard.tasks.translation import workers as crew_module
+from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.engine import choose_engine
 from regard.tasks.translation.native import Native
 from regard.tasks.translation.translator import Translator
 from regard.tasks.translation.workers import Crew
 from tests.conftest import made_up_sentences
 
-PATIENCE = 60  # seconds
+ROOT = Path(__file__).parents[2]
+PATIENCE = 300  # seconds, on a machine that is busy with other things
 SETTINGS = config.Decoding(max_ratio=1.0, max_extra=5, batch_tokens=120)
 SEARCHES = [
     Search(beam=1), Search(beam=4, nbest=2), Search(sample=True, nbest=3, seed=2, top_k=9), Search(beam=3, no_repeat_ngram=2),
@@ -96,21 +102,97 @@ def test_8_bits_write_nearly_the_same(tiny_translator: Translator) -> None:
     assert sum(a[0].tokens == b[0].tokens for a, b in zip(exact, rounded, strict=True)) >= 14
 
 
-@pytest.mark.parametrize("search", SEARCHES)
-def test_two_processes_write_what_one_writes(tiny_translator: Translator, search: Search) -> None:
+def test_two_processes_write_what_one_writes(tiny_translator: Translator) -> None:
     given, engine = sources(tiny_translator), Native(tiny_translator.model)
     prefixes = [[20] if number % 2 else [] for number in range(len(given))]
     crew = Crew(engine, workers=2)
     try:
-        assert_same(crew.decode(given, search, SETTINGS, prefixes), engine.decode(given, search, SETTINGS, prefixes))
-        assert_same(crew.decode(given[:1], search, SETTINGS), engine.decode(given[:1], search, SETTINGS))
-        assert crew.decode([], search, SETTINGS) == []
+        for search in [*SEARCHES, SEARCHES[0]]:  # at the first some is done here; at the last, all there
+            expected = engine.decode(given, search, SETTINGS, prefixes)
+            assert_same(crew.decode(given, search, SETTINGS, prefixes), expected)
+            assert_same(crew.decode(given[:1], search, SETTINGS), engine.decode(given[:1], search, SETTINGS))
+            assert crew.decode([], search, SETTINGS) == []
     finally:
         crew.close()
 
 
+@pytest.mark.parametrize("int8", [False, True])
+def test_processes_share_the_memory_of_the_weights(tiny_translator: Translator, int8: bool) -> None:
+    """What they get is mapped from a file, in the order that decoding likes, and is gone from the disk with them."""
+    model = copy.deepcopy(tiny_translator.model)
+    engine = Native(in_int8(model) if int8 else transpose_weights(model))
+    crew, given = Crew(engine, workers=2), sources(tiny_translator)
+    try:
+        assert_same(crew.decode(given, SEARCHES[0], SETTINGS), engine.decode(given, SEARCHES[0], SETTINGS))
+        assert crew._pool is not None
+        layouts, mapped = crew._pool.submit(seen_in_a_process).result(PATIENCE)
+        assert layouts == [(name, each.stride()) for name, each in engine.model.named_parameters()]
+        files = {Path(line.split(maxsplit=5)[-1]) for line in mapped if "regard-" in line}
+        assert len(files) == 1 or sys.platform != "linux"
+        assert all(each.exists() for each in files)
+    finally:
+        crew.close()
+    assert not any(each.exists() for each in files)
+
+
+def seen_in_a_process() -> tuple[list[tuple[str, tuple[int, ...]]], list[str]]:
+    """How its weights lie, and which files it has mapped."""
+    engine = crew_module._own[0]
+    assert isinstance(engine, Native)
+    layouts = [(name, each.stride()) for name, each in engine.model.named_parameters()]
+    maps = Path("/proc/self/maps")
+    return layouts, maps.read_text().splitlines() if maps.exists() else []
+
+
+BUSY = """
+import torch
+from regard.decoding.options import Search
+from regard.models.transposed import transpose_weights
+from regard.tasks.translation import workers as crew_module
+from regard.tasks.translation.workers import Crew
+from tests.tasks.test_engines import SETTINGS, Parallel
+
+if __name__ == "__main__":
+    torch.set_num_threads(2)
+    Parallel().compute()  # starts OpenMP's threads, and leaves them waiting for more
+    crew = Crew(Parallel(), workers=2)
+    print(len(crew.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)))
+    crew.close()
+"""
+
+
+class Parallel:
+    """Computes with as many threads as torch thinks it has, in whatever process."""
+
+    def compute(self) -> None:
+        one, two = torch.ones(300, 300), torch.ones(300, 300)
+        torch.set_num_threads(2)
+        for _ in range(20):
+            (one @ two).exp().sum()
+
+    def decode(
+        self,
+        sources: Sequence[Sequence[int]],
+        options: Search,
+        settings: config.Decoding,
+        prefixes: Sequence[Sequence[int]] | None = None,
+    ) -> list[list[Hypothesis]]:
+        if multiprocessing.parent_process() is None:
+            time.sleep(0.05)  # leave some for the others
+        self.compute()
+        return [[] for _ in sources]
+
+
+def test_threads_of_the_parent_are_no_trap() -> None:
+    """A forked process would wait for OpenMP's threads, which a fork does not copy."""
+    found = subprocess.run(
+        [sys.executable, "-c", BUSY], cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+    assert found.stdout == "9\n"
+
+
 class Failing:
-    """Fails in the way it is told to."""
+    """Fails in the way it is told to; dies only in a process that decodes."""
 
     def __init__(self, how: str) -> None:
         self.how = how
@@ -123,6 +205,9 @@ class Failing:
         prefixes: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
         if self.how == "die":
+            if multiprocessing.parent_process() is None:
+                time.sleep(0.1)
+                return [[] for _ in sources]
             os.kill(os.getpid(), signal.SIGKILL)
         if self.how == "hang":
             time.sleep(PATIENCE)
@@ -161,16 +246,15 @@ def model_file(tiny_translator: Translator, tmp_path: Path) -> Path:
         path,
         weights,
         tiny_translator.recipe,
-        tiny_translator.tokenizer,
+        TranslationAssets(tiny_translator.tokenizer, full_lexicon(tiny_translator)),
         {},
-        lexicon=full_lexicon(tiny_translator),
     )
     return path
 
 
 def test_the_lexicon_is_part_of_the_model_file(model_file: Path, tiny_translator: Translator) -> None:
     store_scores(model_file, {})
-    lexicon = load_trained(model_file).lexicon
+    lexicon = load_trained(model_file).assets.lexicon
     assert lexicon is not None
     assert all(map(torch.equal, lexicon, full_lexicon(tiny_translator)))
     text = made_up_sentences(1, 1)[0]
@@ -185,7 +269,7 @@ def chosen(trained: Trained, engine: str = "native", **changes: bool | int) -> E
 
 def test_what_cannot_be_done_is_said(tiny_translator: Translator) -> None:
     each = tiny_translator
-    trained = Trained(each.model, each.tokenizer, each.recipe, {})
+    trained = Trained(each.model, each.recipe, TranslationAssets(each.tokenizer), {})
     with pytest.raises(UsageError, match="no lexicon"):
         chosen(trained, shortlist=True)
     with pytest.raises(UsageError, match=r"'nativ'.*native"):

@@ -11,7 +11,16 @@ import torch
 
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.errors import UsageError
-from regard.tasks.language_model.evaluation import Perplexity, Sight, measure, read_along, sight_of, slide, slides
+from regard.tasks.language_model.evaluation import (
+    Perplexity,
+    Sight,
+    Slide,
+    measure,
+    read_along,
+    sight_of,
+    slide,
+    slides,
+)
 from regard.tasks.language_model.generator import TextGenerator
 from tests.conftest import made_up_sentences
 from tests.tasks.writers import ARCHITECTURES, KOREAN, mixed_tokenizer, recipe_of, untaught
@@ -121,6 +130,30 @@ def test_batches_change_nothing(tokenizer: Tokenizer, architecture: str, documen
     expected = [piece for line in LINES for piece in (*tokenizer.encode(line), END)]
     assert wanted.tolist() == expected  # in order
     torch.testing.assert_close(found, read(100)[0], atol=1e-4, rtol=1e-4)
+
+
+class Measured(list[int]):
+    """Knows how often its length was asked."""
+
+    asked = 0
+
+    def __len__(self) -> int:
+        self.asked += 1
+        return super().__len__()
+
+
+def test_a_line_is_measured_as_often_in_a_large_batch_as_alone(tokenizer: Tokenizer) -> None:
+    """A batch of thousands of short lines must not be summed again for each of them."""
+    writer = untaught(tokenizer, recipe_of(documents="lines"))
+
+    def most_asked(lines: int) -> int:
+        pieces = [Measured([START, 9, END]) for _ in range(lines)]
+        with torch.inference_mode():
+            (read,) = read_along(writer.model, [Slide(each, 2, goes_on=False) for each in pieces], 10_000)
+        assert read.wanted.tolist() == [9, END] * lines
+        return max(each.asked for each in pieces)
+
+    assert most_asked(200) == most_asked(1)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

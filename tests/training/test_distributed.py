@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 
 from regard.checkpoint import read
 from regard.config import Training
@@ -74,6 +78,52 @@ def test_sharded(recipe: Path, alone: Path, tmp_path: Path) -> None:
         for run in (alone, tmp_path / "full")
     ]
     assert [valid[1][update] for update in (5, 10, 12)] == pytest.approx([valid[0][update] for update in (5, 10, 12)])
+
+
+EMBEDDING = torch.Size([320, 16])  # of the toy recipe
+
+
+def count_whole(folder: Path) -> None:
+    """Write down how many whole embeddings a process holds when it gathers or spreads one more."""
+    from regard.training import distributed
+
+    def noting(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        def noted(tensor: Tensor, *rest: Any) -> Tensor:
+            if tensor.shape == EMBEDDING:
+                plain = [each for each in gc.get_objects() if type(each) in (Tensor, nn.Parameter)]
+                held = [each for each in plain if each.shape == EMBEDDING and each.device.type == "cpu"]
+                places = {each.data_ptr() for each in held if each.untyped_storage().nbytes()}
+                with (folder / os.environ["RANK"]).open("a", encoding="utf-8") as file:
+                    file.write(f"{len(places)}\n")
+            return function(tensor, *rest)
+
+        return noted
+
+    DTensor.full_tensor = noting(DTensor.full_tensor)  # type: ignore[method-assign]
+    distributed.distribute_tensor = noting(distributed.distribute_tensor)  # type: ignore[attr-defined]
+
+
+def test_only_the_first_holds_what_is_whole(recipe: Path, tmp_path: Path) -> None:
+    """While FSDP2 trains, validates, saves and goes on, the others hold no more than the one tensor they hand over."""
+    run = tmp_path / "run"
+    for updates in (5, 7):
+        words = arguments(recipe, run, "training.sharding=full", f"training.updates={updates}")
+        codes = processes(2, words, tmp_path / "output", count_whole, tmp_path)
+        assert codes == [0, 0], (tmp_path / "output").read_text(encoding="utf-8")
+    first, second = ([int(line) for line in (tmp_path / rank).read_text().split()] for rank in "01")
+    assert len(first) == len(second), "all must help"
+    assert max(second) <= 1
+    assert max(first) == 2, "weights and the first moments, while the second moments come in"
+
+
+def test_sharded_goes_on_to_the_same_bits(recipe: Path, tmp_path: Path) -> None:
+    for name, stops in (("straight", (7,)), ("stopped", (4, 7))):
+        for updates in stops:
+            words = arguments(recipe, tmp_path / name, "training.sharding=full", f"training.updates={updates}")
+            assert processes(2, words, tmp_path / "output") == [0, 0], (tmp_path / "output").read_text(encoding="utf-8")
+    straight, stopped = last(tmp_path / "straight"), last(tmp_path / "stopped")
+    assert straight.keys() == stopped.keys()
+    assert all(torch.equal(straight[name], stopped[name]) for name in straight)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

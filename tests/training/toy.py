@@ -129,13 +129,17 @@ def finish(process: BaseProcess) -> int | None:
     return code
 
 
-def processes(count: int, words: list[str], output: Path) -> list[int | None]:
+def processes(
+    count: int, words: list[str], output: Path, before: Callable[..., None] | None = None, *given: Any
+) -> list[int | None]:
     """As torchrun would start them, but sooner → their exit codes."""
     with socket.socket() as door:
         door.bind(("127.0.0.1", 0))
         port = door.getsockname()[1]
     common = dict(WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    ranks = [start(words, output, RANK=str(rank), LOCAL_RANK=str(rank), **common) for rank in range(count)]
+    ranks = [
+        start(words, output, before, *given, RANK=str(rank), LOCAL_RANK=str(rank), **common) for rank in range(count)
+    ]
     return [finish(process) for process in ranks]
 
 

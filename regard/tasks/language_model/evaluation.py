@@ -135,12 +135,14 @@ def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> I
 def _together(windows: Iterable[Slide], tokens: int, apart: bool) -> Iterator[list[Slide]]:
     """Windows side by side; `apart`, one that goes on is alone, since it needs the state after the one before."""
     batch: list[Slide] = []
+    held = 0  # pieces in the batch; padding is not computed
     for each in windows:
-        full = sum(len(one.pieces) for one in batch) + len(each.pieces) > tokens  # padding is not computed
-        if batch and (full or (apart and (each.goes_on or batch[0].goes_on))):
+        size = len(each.pieces)
+        if batch and (held + size > tokens or (apart and (each.goes_on or batch[0].goes_on))):
             yield batch
-            batch = []
+            batch, held = [], 0
         batch.append(each)
+        held += size
     if batch:
         yield batch
 

@@ -1,27 +1,36 @@
 """Decoding on every core: one process of one thread each, which beats one process of many threads.
 
-The processes are forked from the one that loaded the model, so that they share the memory of its weights and start at
-once. Where forking is not safe (everywhere but on Linux) the engine works alone.
+The processes are started afresh, on every system. Forked ones would start at once, but a fork copies whatever locks
+other threads hold at that moment (OpenMP's, a progress bar's, a server's), and waits for ever for those that are not
+copied with it. So they import torch, which takes seconds, and map the weights from a file, so that all share one memory
+of them; meanwhile the process that started them works itself.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sys
 import warnings
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+import weakref
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from tempfile import mkdtemp
 
 import torch
 
 from regard import config
+from regard.allocator import keep_memory
 from regard.decoding.batches import in_batches
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search
 from regard.errors import UsageError
+
+Answers = list[list[Hypothesis]]
 
 
 def cores() -> int:
@@ -33,9 +42,9 @@ class Crew:
     """An engine that shares the batches of another among processes."""
 
     def __init__(self, engine: Engine, workers: int) -> None:
-        self.engine = engine
-        self.workers = workers if sys.platform == "linux" else 1
+        self.engine, self.workers = engine, workers
         self._pool: ProcessPoolExecutor | None = None
+        self._forget: Callable[[], object] = lambda: None  # what the processes were told of
 
     def decode(
         self,
@@ -43,30 +52,27 @@ class Crew:
         options: Search,
         settings: config.Decoding,
         prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
+    ) -> Answers:
         """One sentence, or few, are not worth a process."""
         batches = in_batches([len(source) + 1 for source in sources], settings.batch_tokens, options.width)
         if self.workers == 1 or len(batches) == 1:
             return self.engine.decode(sources, options, settings, prefixes)
         prefixes = [()] * len(sources) if prefixes is None else prefixes
-        found: list[list[Hypothesis]] = [[] for _ in sources]
+        found: Answers = [[] for _ in sources]
+        work = [
+            ([sources[index] for index in batch], options, settings, [prefixes[index] for index in batch])
+            for batch in batches
+        ]
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # of forking beside a progress bar's thread
-                answers = [
-                    self._processes().submit(
-                        _decode, [sources[index] for index in batch], options, settings, [prefixes[index] for index in batch]
-                    )
-                    for batch in batches
-                ]  # fmt: skip
-            for batch, answer in zip(batches, answers, strict=True):
-                for index, hypotheses in zip(batch, answer.result(), strict=True):
+            for batch, answers in zip(batches, self._share(work), strict=True):
+                for index, hypotheses in zip(batch, answers, strict=True):
                     found[index] = hypotheses
         except BaseException as error:
             self.close()  # nobody waits for what is left
             if isinstance(error, BrokenProcessPool):
                 raise UsageError(
-                    "a process that decodes died, perhaps for want of memory; --workers 1 needs the least"
+                    "a process that decodes died: for want of memory, or started from a script without"
+                    ' `if __name__ == "__main__":`. One worker (--workers 1) needs neither'
                 ) from None
             raise
         return found
@@ -78,26 +84,53 @@ class Crew:
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
             for process in processes:
-                process.kill()  # a handler of SIGTERM would be inherited
+                process.kill()
+        self._forget()
+
+    def _share(self, work: Sequence[Work]) -> list[Answers]:
+        """Batches, the longest first → their answers. Until a process is there, this one works from the other end."""
+        pool = self._processes()
+        begun = pool.submit(_has_begun)
+        waiting: list[Future[Answers]] = [pool.submit(_decode, *batch) for batch in work]
+        own: list[Answers] = []
+        while not begun.done() and len(own) < len(work) and waiting[-1 - len(own)].cancel():
+            own.append(self.engine.decode(*work[-1 - len(own)]))
+        return [future.result() for future in waiting[: len(work) - len(own)]] + own[::-1]
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            fork = multiprocessing.get_context("fork")
-            self._pool = ProcessPoolExecutor(self.workers, fork, _begin, (self.engine,))
+            # In a folder that only this person can read, and only named to the processes: one that cannot start would
+            # let Python wait for ever if it were sent this much.
+            folder = Path(mkdtemp(prefix="regard-"))
+            self._forget = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)  # at the latest at the end
+            stored = folder / "engine"
+            torch.save(self.engine, stored)
+            afresh = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.workers, afresh, _begin, (stored,))
         return self._pool
 
 
-# In a worker process: the engine it was born with.
+Work = tuple[Sequence[Sequence[int]], Search, config.Decoding, Sequence[Sequence[int]]]
+
+# In a worker process: the engine that it was told of.
 _own: list[Engine] = []
 
 
-def _begin(engine: Engine) -> None:
+def _begin(stored: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent answers Ctrl-C, once
     torch.set_num_threads(1)
-    _own.append(engine)
+    keep_memory()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch about itself, when it reads 8-bit matrices
+        # The file is the parent's own, of a moment ago, and no stranger's. Mapped, its weights are in memory once for all.
+        _own.append(torch.load(stored, mmap=True, weights_only=False))
+
+
+def _has_begun() -> bool:
+    return bool(_own)
 
 
 def _decode(
     sources: Sequence[Sequence[int]], options: Search, settings: config.Decoding, prefixes: Sequence[Sequence[int]]
-) -> list[list[Hypothesis]]:
+) -> Answers:
     return _own[0].decode(sources, options, settings, prefixes)
