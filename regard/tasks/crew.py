@@ -22,6 +22,7 @@ from regard.decoding.batches import in_batches
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search
 from regard.errors import UsageError
+from regard.tasks.decode import Native
 
 
 def cores() -> int:
@@ -85,6 +86,12 @@ class Crew:
             fork = multiprocessing.get_context("fork")
             self._pool = ProcessPoolExecutor(self.workers, fork, _begin, (self.engine,))
         return self._pool
+
+
+def native_of(engine: Engine) -> Native | None:
+    """The search of our own that decodes, be it shared among processes; None if another program does."""
+    inner = engine.engine if isinstance(engine, Crew) else engine
+    return inner if isinstance(inner, Native) else None
 
 
 # In a worker process: the engine it was born with.

@@ -23,6 +23,7 @@ from regard.decoding.trace import Trace
 from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.build import Model, count_parameters
+from regard.tasks.crew import native_of
 from regard.tasks.decode import Native, decode, known_pairs
 from regard.tasks.looking import alternatives, search_steps
 from regard.tasks.sentences import split_text
@@ -48,8 +49,12 @@ class Translator:
         provenance: dict[str, Any] | None = None,
         engine: Engine | None = None,
     ) -> None:
-        self.model, self.tokenizer, self.recipe = model.eval(), tokenizer, recipe
+        """An engine of our own has the model in the form that it computes with; that one is then looked at and scored with
+        too, so that `model` itself is held no longer than its owner does."""
         self.engine = Native(model) if engine is None else engine
+        native = native_of(self.engine)
+        computing = native.model if native is not None and isinstance(native.model, Model) else model
+        self.model, self.tokenizer, self.recipe = computing.eval(), tokenizer, recipe
         self.provenance = provenance or {}
         self.longest = int(self.provenance.get("source_pieces", recipe.data.max_pieces))
 
