@@ -9,8 +9,9 @@ import pytest
 
 import regard
 from regard.commands import translating
+from regard.models.transformer import Transformer
 from regard.tasks.translation import Options
-from tests.test_cli import fail, succeed
+from tests.test_cli import call, fail, succeed
 
 SENTENCE = "Ich habe heute keine Zeit."
 LONG = " ".join([SENTENCE, *["Guten Morgen! Wie geht es Ihnen?"] * 30])
@@ -60,7 +61,25 @@ def test_nbest_of_an_empty_line_is_one_row() -> None:
 
 def test_score_names_the_line_of_what_is_too_long() -> None:
     stdin = f"{SENTENCE}\tI have no time.\n{SENTENCE}\t{'on and on ' * 1_000}\n".encode()
-    assert "standard input, line 2: the target has" in fail("score", "demo", stdin=stdin)
+    answer = call("score", "demo", stdin=stdin)
+    assert answer.code == 2
+    assert "standard input, line 2: the target has" in answer.err
+    assert len(answer.lines) == 1  # what came before it is answered
+
+
+def test_score_computes_lines_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [(SENTENCE, "I have no time."), ("Guten Morgen!", "Good morning!"), (SENTENCE, "")] * 3
+    rows: list[int] = []
+    whole = Transformer.forward
+    monkeypatch.setattr(
+        Transformer, "forward", lambda self, source, *rest, **more: rows.append(len(source)) or whole(self, source, *rest, **more)
+    )  # fmt: skip
+    answer = succeed("score", "demo", stdin="".join(f"{one}\t{other}\n" for one, other in pairs).encode())
+    assert rows == [len(pairs)]
+    model = regard.load("demo")
+    assert [float(line) for line in answer.lines] == pytest.approx(
+        [model.score(*pair).log_probability for pair in pairs], abs=1e-3
+    )
 
 
 def test_view_shows_every_part_of_a_long_text() -> None:

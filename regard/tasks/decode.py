@@ -22,6 +22,7 @@ from regard.decoding.walk import Watch
 from regard.models.build import Model
 from regard.models.shortlist import Shortlists
 
+CHUNK = 512  # rows of logits alive at a time
 SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)
 
 
@@ -35,6 +36,18 @@ def known_pairs(
     )
     source, read = (torch.from_numpy(array).to(model.device) for array in arrays)
     return source, read
+
+
+def log_probabilities(
+    model: Model, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> list[list[float]]:
+    """Of each target's tokens given its source and the tokens before them, and then of its end; all in one pass."""
+    wanted = torch.tensor([token for target in targets for token in (*target, END)], device=model.device)  # [N]
+    with torch.inference_mode():
+        states = model(*known_pairs(model, sources, targets), packed=True)  # [N, D]
+        parts = zip(torch.split(states, CHUNK), torch.split(wanted, CHUNK), strict=True)
+        own = [model.project(rows).log_softmax(-1).gather(-1, tokens[:, None])[:, 0] for rows, tokens in parts]
+    return [each.tolist() for each in torch.split(torch.cat(own), [len(target) + 1 for target in targets])]
 
 
 def length_limit(source_length: int, settings: config.Decoding, max_positions: int, prefix_length: int = 0) -> int:

@@ -17,6 +17,7 @@ from regard import config
 from regard.attention.changes import change_of, changed
 from regard.attention.record import record
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
+from regard.decoding.batches import in_batches
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search, check_values
 from regard.decoding.trace import Trace
@@ -24,7 +25,7 @@ from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.build import Model, count_parameters
 from regard.tasks.crew import native_of
-from regard.tasks.decode import Native, decode, known_pairs
+from regard.tasks.decode import Native, decode, known_pairs, log_probabilities
 from regard.tasks.looking import alternatives, search_steps
 from regard.tasks.sentences import split_text
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
@@ -177,26 +178,36 @@ class Translator:
     def score(self, sources: Texts, targets: Texts) -> list[PairScore]: ...
 
     def score(self, sources: str | Texts, targets: str | Texts) -> PairScore | list[PairScore]:
-        """The log-probability of each target given its source; of one pair, or of as many sources as targets."""
+        """The log-probability of each target given its source; of one pair, or of as many sources as targets.
+
+        Pairs of similar length are computed together, about `decoding.batch_tokens` at a time; none depends on the others.
+        """
         if isinstance(sources, str) and isinstance(targets, str):
-            return self._score(sources, targets)
+            return self._scores([sources], [targets])[0]
         for given in (sources, targets):
             if not isinstance(given, list | tuple):
                 raise UsageError(f"score takes two texts or two lists of texts, not {shown(given)} among them")
         if len(sources) != len(targets):
             raise UsageError(f"{len(sources)} sources were given with {len(targets)} targets; they go in pairs")
-        return [self._score(source, target) for source, target in zip(sources, targets, strict=True)]
+        return self._scores(sources, targets)
 
-    def _score(self, source: str, target: str) -> PairScore:
-        for text in (source, target):
+    def _scores(self, sources: Sequence[str], targets: Sequence[str]) -> list[PairScore]:
+        for text in (*sources, *targets):
             if not isinstance(text, str):
                 raise UsageError(f"score compares texts; it was given {shown(text)}")
-        target_ids = self.tokenizer.encode(target, "target")
-        self._check_length(target_ids, "target")
-        logits = self._logits(self.tokenizer.encode(source, "source"), target_ids)
-        wanted = torch.tensor([*target_ids, END], device=logits.device)
-        chosen = logits.log_softmax(-1).gather(-1, wanted[:, None]).squeeze(-1)  # [T]
-        return PairScore(float(chosen.sum()), self.tokenizer.pieces(target_ids, "target"), chosen.tolist())
+        read, written = self.tokenizer.encode_all(sources, "source"), self.tokenizer.encode_all(targets, "target")
+        for source, target in zip(read, written, strict=True):
+            self._check_length(source, "source")
+            self._check_length(target, "target")
+        found: dict[int, list[float]] = {}
+        lengths = [1 + max(map(len, pair)) for pair in zip(read, written, strict=True)]
+        for batch in in_batches(lengths, self.recipe.decoding.batch_tokens, 1):
+            pairs = [read[index] for index in batch], [written[index] for index in batch]
+            found.update(zip(batch, log_probabilities(self.model, *pairs), strict=True))
+        return [
+            PairScore(sum(found[index]), self.tokenizer.pieces(target, "target"), found[index])
+            for index, target in enumerate(written)
+        ]
 
     def _logits(self, source_ids: list[int], target_ids: list[int]) -> Tensor:
         """Logits [T, V] of every position of a known target; the last is the end's."""

@@ -92,11 +92,19 @@ def test_the_walk_is_there_if_asked_for(client: httpx.Client) -> None:
 def test_scores_are_those_of_the_translator(client: httpx.Client, tiny_translator: Translator) -> None:
     one = ask(client, "/score", source=TEXT, target=SENTENCES[1])["scores"]
     many = ask(client, "/score", source=[TEXT, SENTENCES[2]], target=[SENTENCES[1], SENTENCES[3]])["scores"]
-    assert many[0] == one[0]
+    assert many[0]["tokens"] == one[0]["tokens"]
+    assert many[0]["token_log_probabilities"] == pytest.approx(one[0]["token_log_probabilities"], abs=1e-4)
     wanted = tiny_translator.score(SENTENCES[2], SENTENCES[3])
     assert many[1]["log_probability"] == pytest.approx(wanted.log_probability, abs=1e-4)
     assert many[1]["perplexity"] == pytest.approx(wanted.perplexity, rel=1e-4)
     assert many[1]["tokens"] == wanted.tokens
+
+
+def test_scores_are_computed_together(client: httpx.Client, tiny_translator: Translator) -> None:
+    rows: list[int] = []
+    with tiny_translator.model.register_forward_hook(lambda module, given, output: rows.append(len(given[0]))):
+        ask(client, "/score", source=SENTENCES, target=SENTENCES)
+    assert rows == [len(SENTENCES)]
 
 
 def test_answers_are_as_documented(client: httpx.Client) -> None:
