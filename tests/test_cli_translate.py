@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
+from pathlib import Path
 
 import pytest
+import torch
 
 import regard
+from regard.checkpoint import load_model, save_model, unique_weights
 from regard.commands import translating
+from regard.models.shortlist import Lexicon
 from regard.models.transformer import Transformer
 from regard.tasks.translation import Options
 from tests.test_cli import call, fail, succeed
@@ -90,6 +95,37 @@ def test_view_shows_every_part_of_a_long_text() -> None:
     for sentence in (SENTENCE, "Guten Morgen!", "Wie geht es Ihnen?"):
         assert regard.load("demo").translate(sentence).text in answer.out
     assert succeed("view", "demo", SENTENCE).err == ""
+
+
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled model with a lexicon that knows too little."""
+    path, trained = tmp_path_factory.mktemp("listed") / "model.safetensors", load_model("demo")
+    sources, targets = (trained.tokenizer.size(side) for side in ("source", "target"))
+    table = 300 + (torch.arange(sources)[:, None] * 7 + torch.arange(40)) % (targets - 300)
+    lexicon = Lexicon(table.int(), torch.arange(300, 400, dtype=torch.int32))
+    save_model(path, unique_weights(trained.model), trained.recipe, trained.tokenizer, {}, lexicon=lexicon)
+    return path
+
+
+@pytest.mark.parametrize("options", [["--engine", "ctranslate2", "--int8"], ["--int8"], ["--shortlist", "--beam", "2"]])
+def test_view_shows_what_translate_writes(options: list[str], listed: Path, tmp_path: Path) -> None:
+    if "ctranslate2" in options:
+        pytest.importorskip("ctranslate2")
+    written = succeed("translate", listed, SENTENCE, *options).lines[0]
+    assert ("--shortlist" in options) <= (written != succeed("translate", listed, SENTENCE, "--beam", 2).lines[0])
+    assert succeed("view", listed, SENTENCE, *options).lines[1] == written
+    succeed("view", listed, SENTENCE, *options, "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[0])
+    assert [scene["target"]["text"] for scene in data["scenes"]] == [written]
+
+
+def test_view_refuses_what_no_engine_can() -> None:
+    assert "Did you mean 'native'?" in fail("view", "demo", SENTENCE, "--engine", "nativ")
+    assert "--shortlist is of the native engine" in fail(
+        "view", "demo", SENTENCE, "--engine", "ctranslate2", "--shortlist"
+    )
 
 
 def test_public_names() -> None:

@@ -20,7 +20,7 @@ from regard.decoding.search import search
 from regard.decoding.steppable import Steppable
 from regard.decoding.walk import Watch
 from regard.models.build import Model
-from regard.models.shortlist import Shortlists
+from regard.models.shortlist import Shortlisted, Shortlists
 
 CHUNK = 512  # rows of logits alive at a time
 SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)
@@ -112,11 +112,16 @@ class Native:
             SPECIAL,
             prefixes=prefixes if shortlisted is None else [shortlisted.numbers(prefix) for prefix in prefixes],
             seeds=[zlib.crc32(np.array(source, dtype="<i4").tobytes()) for source in sources],
-            watch=watch,
+            watch=watch if watch is None or shortlisted is None else _with_meanings(watch, shortlisted),
         )
         if shortlisted is None:
             return results
         return [[replace(each, tokens=shortlisted.meanings(each.tokens)) for each in nbest] for nbest in results]
+
+
+def _with_meanings(watch: Watch, shortlisted: Shortlisted) -> Watch:
+    """Tells of the whole vocabulary's tokens what the search does with numbers of the shortlist."""
+    return lambda found, *rest: watch(replace(found, token=shortlisted.ids[found.token]), *rest)
 
 
 def decode(

@@ -25,7 +25,7 @@ from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.build import Model, count_parameters
 from regard.tasks.crew import native_of
-from regard.tasks.decode import Native, decode, known_pairs, log_probabilities
+from regard.tasks.decode import Native, known_pairs, log_probabilities
 from regard.tasks.looking import alternatives, search_steps
 from regard.tasks.sentences import split_text
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
@@ -225,7 +225,8 @@ class Translator:
             )
 
     def attention(self, text: str, *, part: int = 0, **options: Unpack[Options]) -> Attention:
-        """Translate a text and look at every attention weight of the pass that would write that translation.
+        """Translate a text, as `translate` does with these options, and look at every attention weight of one pass of the
+        model through that very translation, whatever engine wrote it.
 
         Of a text that `translate` would split, one part is shown, counted from 0; `parts` of the answer tells how many.
         """
@@ -259,17 +260,31 @@ class Translator:
 
     def _attention(self, parts: list[str], part: int, options: Options) -> Attention:
         search, settings = self.search_options(**options)
-        search = replace(search, nbest=1)
         prefix = self._prefix(options) if part == 0 else []
         source_ids = self.tokenizer.encode(parts[part], "source")
-        trace = Trace(1 if search.sample else search.beam)
-        best = decode(self.model, [source_ids], search, settings, [prefix], trace)[0][0]
+        best, watched, trace = self._watched(source_ids, search, settings, prefix)
         written = [*best.tokens, END] if best.finish_reason == "end" else list(best.tokens)
         if not written:
             raise UsageError("there is nothing to look at: max_ratio and max_extra leave no room to write")
-        seen = self._look(parts[part], source_ids, written)
-        steps = search_steps(trace, self.tokenizer)
-        return replace(seen, parts=len(parts), steps=steps, search={**vars(search)})
+        return replace(
+            self._look(parts[part], source_ids, written),
+            parts=len(parts),
+            steps=search_steps(trace, self.tokenizer),
+            search={**vars(search)},
+            beside=None if watched.tokens == best.tokens else self.tokenizer.line(watched.tokens),
+        )
+
+    def _watched(
+        self, source_ids: list[int], search: Search, settings: config.Decoding, prefix: list[int]
+    ) -> tuple[Hypothesis, Hypothesis, Trace]:
+        """What the engine writes, and a search that was watched, with what it found.
+
+        They are one search, unless another program decodes: it cannot be watched, and ours is made beside it.
+        """
+        native, trace = native_of(self.engine), Trace(search.width)
+        best = None if native else self.engine.decode([source_ids], search, settings, [prefix])[0][0]
+        watched = (native or Native(self.model)).decode([source_ids], search, settings, [prefix], trace)[0][0]
+        return watched if best is None else best, watched, trace
 
     def changed(
         self, off: Mapping[str, Sequence[int]] = {}, temperature: float = 1.0, hard: bool = False
@@ -278,7 +293,7 @@ class Translator:
 
         `temperature` and `hard` are of every attention in the model. Only what this thread computes is changed.
         """
-        if not isinstance(self.engine, Native):
+        if not isinstance(self.engine, Native) and (off or hard or temperature != 1.0):
             raise UsageError("only the native engine in one process can be changed; load without engine and workers")
         return changed(self.model, off, temperature, hard)
 

@@ -15,8 +15,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from regard import __version__
 from regard.serve import schemas
+from regard.tasks.decode import Native
 from regard.tasks.translator import Translator
-from tests.serve.conftest import SENTENCES, running, until
+from tests.serve.conftest import PATIENCE, SENTENCES, running, until
+from tests.tasks.second import Second
 
 TEXT = SENTENCES[0]
 
@@ -82,6 +84,20 @@ def test_heads_switched_off_change_one_answer_and_no_other(client: httpx.Client,
         changed = ask(client, "/attention", text=TEXT, **change)
         assert changed["scenes"][0]["alternatives"] != plain["scenes"][0]["alternatives"]
         assert ask(client, "/attention", text=TEXT) == plain
+
+
+def test_attention_is_of_what_the_engine_translates(tiny_translator: Translator) -> None:
+    given = tiny_translator
+    other = Translator(given.model, given.tokenizer, given.recipe, {}, Second(Native(given.model)))
+    with running({"other": other}) as server, httpx.Client(base_url=server.url, timeout=PATIENCE) as client:
+        found = ask(client, "/translate", text=TEXT, attention=True)["translations"][0]
+        [scene] = ask(client, "/attention", text=TEXT)["scenes"]
+        refused = client.post("/attention", json={"text": TEXT, "hard": True})
+    assert found["text"] != given.translate(TEXT).text
+    assert found["attention"][0]["target"]["text"] == scene["target"]["text"] == found["text"]
+    assert scene["beside"] == given.translate(TEXT).text
+    assert refused.status_code == 422
+    assert "only the native engine" in refused.json()["detail"]
 
 
 def test_the_walk_is_there_if_asked_for(client: httpx.Client) -> None:
