@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
+from pathlib import Path
 
 import pytest
+import torch
 
 import regard
+from regard.checkpoint import unique_weights
 from regard.commands import translating
+from regard.models.shortlist import Lexicon
+from regard.models.transformer import Transformer
+from regard.tasks.trained import load_trained, save_trained
+from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.results import Options
-from tests.test_cli import fail, succeed
+from tests.test_cli import call, fail, succeed
 
 SENTENCE = "Ich habe heute keine Zeit."
 LONG = " ".join([SENTENCE, *["Guten Morgen! Wie geht es Ihnen?"] * 30])
@@ -60,7 +68,25 @@ def test_nbest_of_an_empty_line_is_one_row() -> None:
 
 def test_score_names_the_line_of_what_is_too_long() -> None:
     stdin = f"{SENTENCE}\tI have no time.\n{SENTENCE}\t{'on and on ' * 1_000}\n".encode()
-    assert "standard input, line 2: the target has" in fail("score", "demo", stdin=stdin)
+    answer = call("score", "demo", stdin=stdin)
+    assert answer.code == 2
+    assert "standard input, line 2: the target has" in answer.err
+    assert len(answer.lines) == 1  # what came before it is answered
+
+
+def test_score_computes_lines_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [(SENTENCE, "I have no time."), ("Guten Morgen!", "Good morning!"), (SENTENCE, "")] * 3
+    rows: list[int] = []
+    whole = Transformer.forward
+    monkeypatch.setattr(
+        Transformer, "forward", lambda self, source, *rest, **more: rows.append(len(source)) or whole(self, source, *rest, **more)
+    )  # fmt: skip
+    answer = succeed("score", "demo", stdin="".join(f"{one}\t{other}\n" for one, other in pairs).encode())
+    assert rows == [len(pairs)]
+    model = regard.load("demo")
+    assert [float(line) for line in answer.lines] == pytest.approx(
+        [model.score(*pair).log_probability for pair in pairs], abs=1e-3
+    )
 
 
 def test_view_shows_every_part_of_a_long_text() -> None:
@@ -71,6 +97,39 @@ def test_view_shows_every_part_of_a_long_text() -> None:
     for sentence in (SENTENCE, "Guten Morgen!", "Wie geht es Ihnen?"):
         assert regard.load("demo").translate(sentence).text in answer.out
     assert succeed("view", "demo", SENTENCE).err == ""
+
+
+@pytest.fixture(scope="module")
+def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled model with a lexicon that knows too little."""
+    path, trained = tmp_path_factory.mktemp("listed") / "model.safetensors", load_trained("demo")
+    sources, targets = (trained.tokenizer.size(side) for side in ("source", "target"))
+    table = 300 + (torch.arange(sources)[:, None] * 7 + torch.arange(40)) % (targets - 300)
+    lexicon = Lexicon(table.int(), torch.arange(300, 400, dtype=torch.int32))
+    save_trained(
+        path, unique_weights(trained.model), trained.recipe, TranslationAssets(trained.tokenizer), {}, lexicon=lexicon
+    )
+    return path
+
+
+@pytest.mark.parametrize("options", [["--engine", "ctranslate2", "--int8"], ["--int8"], ["--shortlist", "--beam", "2"]])
+def test_view_shows_what_translate_writes(options: list[str], listed: Path, tmp_path: Path) -> None:
+    if "ctranslate2" in options:
+        pytest.importorskip("ctranslate2")
+    written = succeed("translate", listed, SENTENCE, *options).lines[0]
+    assert ("--shortlist" in options) <= (written != succeed("translate", listed, SENTENCE, "--beam", 2).lines[0])
+    assert succeed("view", listed, SENTENCE, *options).lines[1] == written
+    succeed("view", listed, SENTENCE, *options, "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', page, re.DOTALL)[0])
+    assert [scene["target"]["text"] for scene in data["scenes"]] == [written]
+
+
+def test_view_refuses_what_no_engine_can() -> None:
+    assert "Did you mean 'native'?" in fail("view", "demo", SENTENCE, "--engine", "nativ")
+    assert "--shortlist is of the native engine" in fail(
+        "view", "demo", SENTENCE, "--engine", "ctranslate2", "--shortlist"
+    )
 
 
 def test_public_names() -> None:

@@ -82,7 +82,7 @@ def standard_input() -> Iterator[str]:
 def load_for_many(
     model: str, engine: str, int8: bool, shortlist: bool, workers: int, device: str = "cpu"
 ) -> Translator:
-    """A model for a file of sentences: on a CPU every core gets a process of one thread."""
+    """A model for sentences, with a word of what its engine has to say; `workers` 0: on a CPU one process for each core."""
     import regard
     from regard.allocator import keep_memory
     from regard.tasks.translation.workers import cores

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from regard.tasks.language_model.evaluation import Perplexity
     from regard.tasks.language_model.results import Generation, TextScore
 
-LOOK_AHEAD = 256  # lines of standard input that are gone on with together
+LOOK_AHEAD = 256  # lines of standard input that are gone on with, or scored, together
 
 
 @app.command(epilog="Examples: `regard generate runs/x 'Once upon a time'`, `regard generate runs/x < prompts.txt`")
@@ -122,16 +122,18 @@ def write_json(found: Generation, seed: int) -> None:
 def score_text(model: str, text: list[str] | None, as_json: bool) -> None:
     """`score` of a language model: log-probability and perplexity per word of texts, or of lines of standard input."""
     import regard
+    from regard.tasks.texts import in_blocks
 
     writer = regard.load(model, task="text-generation")
-    for given in text or standard_input():
-        found = writer.score(given)
-        if as_json:
-            print(json.dumps(found.to_dict(), ensure_ascii=False), flush=True)
-        elif text is not None and len(text) == 1 and sys.stdout.isatty():
-            draw_score(found)
-        else:
-            print(f"{found.log_probability:.4f}\t{found.perplexity:.2f}", flush=True)
+    typed = not text and sys.stdin.isatty()
+    for block in in_blocks(text or standard_input(), 1 if typed else LOOK_AHEAD):
+        for found in writer.score(block):
+            if as_json:
+                print(json.dumps(found.to_dict(), ensure_ascii=False), flush=True)
+            elif text is not None and len(text) == 1 and sys.stdout.isatty():
+                draw_score(found)
+            else:
+                print(f"{found.log_probability:.4f}\t{found.perplexity:.2f}", flush=True)
 
 
 def draw_score(found: TextScore) -> None:

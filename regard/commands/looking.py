@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from regard.commands.app import Beam, ModelName, app, errors, refuse_foreign
+from regard.commands.app import Beam, EngineName, Int8, ModelName, Shortlist, app, errors, load_for_many, refuse_foreign
 from regard.errors import UsageError
 
 LARGE = 20  # megabytes: worth a word
@@ -24,13 +24,16 @@ def view(
     text: Annotated[str | None, typer.Argument(help="What to look at. [a sentence of the run's movie]")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page.")] = None,
     beam: Beam = None,
+    engine: EngineName = "native",
+    int8: Int8 = False,
+    shortlist: Shortlist = False,
 ) -> None:
     """See through a model: one self-contained HTML page, or in the terminal.
 
-    Of a translation: every attention weight, and of a run that filmed them (`training.probes`) how they formed. Of a
-    classifier: which words decided. Of a language model: what it looked back at, and what else might have come.
+    Of a translation: every attention weight of the very text that `translate` writes with the same options, and of a run
+    that filmed them (`training.probes`) how they formed. Of a classifier: which words decided. Of a language model: what it
+    looked back at, and what else might have come.
     """
-    import regard
     from regard.checkpoint import find_model, task_of
     from regard.data.progress import progress
     from regard.tasks.translation.movie_file import load_movie
@@ -41,7 +44,9 @@ def view(
     if output is not None:
         check_name(output)
     if (task := task_of(model)) != "translate":
-        refuse_foreign(model, task, {"--beam": beam})
+        refuse_foreign(
+            model, task, {"--beam": beam, "--engine": engine != "native", "--int8": int8, "--shortlist": shortlist}
+        )
         if text is None:
             raise UsageError(
                 f"say what to look at: regard view {model} 'some text'; regard curve shows how a run learned"
@@ -61,7 +66,7 @@ def view(
             f"say what to look at: regard view {model} 'some text'. ({model} has no movie to take it from.)"
         )
     text = text if text is not None else str(movie["probes"][0]["source"]["text"]) if movie else ""
-    translator = regard.load(model, task="translation")
+    translator = load_for_many(model, engine, int8, shortlist, workers=1)
     with progress() as bar:
         seen = list(bar.track(translator.attentions(text, beam=beam), description="Looking"))
     if len(seen) > 1:

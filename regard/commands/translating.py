@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,7 +27,8 @@ from regard.commands.app import (
 from regard.errors import UsageError
 
 if TYPE_CHECKING:
-    from regard.tasks.translation.results import Translation
+    from regard.tasks.translation.results import PairScore, Translation
+    from regard.tasks.translation.translator import Translator
 
 
 @app.command(epilog="Examples: `regard translate demo 'Ich habe Hunger.'`, `regard translate runs/x < in.de > out.en`")
@@ -113,6 +114,7 @@ def score(
     import regard
     from regard.checkpoint import task_of
     from regard.data.corpus import decode_pairs
+    from regard.tasks.texts import LOOK_AHEAD
     from regard.tasks.translation.evaluation import file_test_set
 
     if task_of(model) == "text-generation":
@@ -136,12 +138,30 @@ def score(
         pairs, place = decode_pairs(standard_input(), "standard input"), "standard input"
     else:
         raise UsageError("--source and --target go together")
-    for number, (left, right) in enumerate(pairs, start=1):
-        try:
-            found = translator.score(left, right)
-        except UsageError as error:
-            raise UsageError(f"{place}, line {number}: {error}") from None
+    typed = source is None and sys.stdin.isatty()
+    for found in stream_scores(translator, pairs, place, 1 if typed else LOOK_AHEAD):
         if as_json:
             print(json.dumps({**vars(found), "perplexity": found.perplexity}, ensure_ascii=False), flush=True)
         else:
             print(f"{found.log_probability:.4f}", flush=True)
+
+
+def stream_scores(
+    translator: Translator, pairs: Iterable[tuple[str, str]], place: str, look_ahead: int
+) -> Iterator[PairScore]:
+    """So many pairs at a time are computed together; one that cannot be is named by its line."""
+    from regard.tasks.texts import in_blocks
+
+    before = 0
+    for block in in_blocks(pairs, look_ahead):
+        try:
+            found = translator.score([source for source, _ in block], [target for _, target in block])
+        except UsageError:  # of one of them: those before it are answered first
+            for number, pair in enumerate(block, start=before + 1):
+                try:
+                    yield translator.score(*pair)
+                except UsageError as error:
+                    raise UsageError(f"{place}, line {number}: {error}") from None
+        else:
+            yield from found
+        before += len(block)

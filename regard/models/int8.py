@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import UsageError
+from regard.models.sharing import copy_sharing
 
 WEIGHT_STEPS, INPUT_STEPS, INPUT_ZERO = 127, 63, 64
 TINY = 1e-30  # a row of zeros stays zeros
@@ -51,13 +52,14 @@ def _pack(weight: Tensor) -> torch.ScriptObject:
 
 
 def in_int8(model: M) -> M:
-    """The model with every linear layer replaced; embeddings, norms and attention itself stay as they are."""
+    """A copy with every linear layer replaced. The model stays as it is; embeddings, norms and biases are shared with it."""
     if any(parameter.device.type != "cpu" for parameter in model.parameters()):
         raise UsageError("int8 is for the CPU; leave out --int8, or --device")
     if not {"x86", "fbgemm"} & set(torch.backends.quantized.supported_engines):
         raise UsageError("this build of torch has no 8-bit matrix products; leave out --int8")
-    for module in list(model.modules()):
+    copy = copy_sharing(model)
+    for module in list(copy.modules()):
         for name, child in list(module.named_children()):
             if isinstance(child, nn.Linear):
                 setattr(module, name, Int8Linear(child.weight, child.bias))
-    return model
+    return copy

@@ -9,15 +9,19 @@ from typing import TypeVar
 
 from torch import nn
 
+from regard.models.sharing import copy_sharing
+
 M = TypeVar("M", bound=nn.Module)
 
 
 def transpose_weights(model: M) -> M:
-    """The model with every linear layer's weight [O, I] lying as [I, O]: products of few rows take up to half the time.
+    """A copy with every linear layer's weight [O, I] lying as [I, O]: products of few rows take up to half the time.
 
-    An output matrix that was tied to the embeddings becomes a copy, for embeddings are read row by row.
+    The model stays as it is, and all but those weights is shared with it: embeddings too, which are read row by row, so
+    that an output matrix that was tied to them becomes one of its own.
     """
-    for module in model.modules():
+    copy = copy_sharing(model)
+    for module in copy.modules():
         if isinstance(module, nn.Linear):
             module.weight = nn.Parameter(module.weight.detach().t().contiguous().t(), module.weight.requires_grad)
-    return model
+    return copy

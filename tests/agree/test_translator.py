@@ -184,7 +184,30 @@ def test_one_text_is_no_stream(tiny_translator: Translator) -> None:
 def test_tuples_are_lists(tiny_translator: Translator) -> None:
     lines = made_up_sentences(1, 2)
     assert tiny_translator.translate(tuple(lines)) == tiny_translator.translate(lines)
-    assert tiny_translator.score(tuple(lines), lines) == [tiny_translator.score(line, line) for line in lines]
+    assert tiny_translator.score(tuple(lines), lines) == tiny_translator.score(lines, tuple(lines))
+
+
+@pytest.mark.parametrize("batch_tokens", [1, 60, 4_096])
+def test_pairs_scored_together_are_scored_as_alone(tiny_translator: Translator, batch_tokens: int) -> None:
+    recipe = replace(tiny_translator.recipe, decoding=config.Decoding(batch_tokens=batch_tokens))
+    translator = Translator(tiny_translator.model, tiny_translator.tokenizer, recipe)
+    sources, targets = ["", *made_up_sentences(1, 20), "Tuto"], [*made_up_sentences(2, 20), "", "ba"]
+    shapes: list[tuple[int, int]] = []
+
+    def note(module: object, given: tuple[torch.Tensor, torch.Tensor], output: object) -> None:
+        shapes.append((len(given[0]), max(each.size(1) for each in given)))
+
+    with translator.model.register_forward_hook(note):
+        together = translator.score(sources, targets)
+    assert sum(rows for rows, _ in shapes) == len(sources)
+    assert all(rows == 1 or rows * longest <= batch_tokens for rows, longest in shapes)
+    assert len(shapes) == {1: len(sources), 4_096: 1}.get(batch_tokens, len(shapes))
+    assert batch_tokens == 1 or len(shapes) < len(sources) / 2
+    for source, target, found in zip(sources, targets, together, strict=True):
+        alone = translator.score(source, target)
+        assert found.tokens == alone.tokens == pieces_written(translator.tokenizer, target)
+        assert found.token_log_probabilities == pytest.approx(alone.token_log_probabilities, abs=1e-4)
+        assert found.log_probability == pytest.approx(alone.log_probability, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -337,6 +360,10 @@ def check_attention(
     }
     for each in weights.values():
         np.testing.assert_allclose(each.sum(-1), 1.0, atol=1e-5)
+
+
+def pieces_written(tokenizer: Tokenizer, text: str) -> list[str]:
+    return tokenizer.pieces(tokenizer.encode(text, "target"), "target")
 
 
 def pieces(tokenizer: Tokenizer, line: str) -> list[str]:

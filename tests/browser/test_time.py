@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,28 @@ def test_decoding_explains_the_search_that_was_made(
     assert bool(divided) == (search.length_penalty != "none")
     if divided:
         assert number(divided.rpartition("by ")[2].rstrip(".")) == pytest.approx(search.penalty(4), abs=0.0051)
+
+
+@pytest.mark.parametrize("beside", [None, "", "Yesterday I read <b>it</b>."])
+def test_decoding_says_that_another_engine_wrote_something_else(
+    open_page: Open, tmp_path: Path, seen: Attention, beside: str | None
+) -> None:
+    write_page(tmp_path / "page.html", [replace(seen, beside=beside)])
+    page = open_page(tmp_path / "page.html")
+    go_to(page, "steps")
+    note = page.locator(".steps .beside")
+    expect(note).to_have_count(int(beside is not None))
+    if beside is not None:
+        expect(note).to_contain_text("Another engine wrote this translation")
+        expect(note).to_contain_text(f"“{beside}”")
+
+
+def test_many_samples_are_not_called_one_hypothesis(open_page: Open, tmp_path: Path, demo: regard.Translator) -> None:
+    write_page(tmp_path / "page.html", [demo.attention(SENTENCE, sample=True, nbest=3)])
+    page = open_page(tmp_path / "page.html")
+    go_to(page, "steps")
+    expect(page.locator(".steps")).to_contain_text("3 outputs go on, each drawn by itself")
+    expect(page.locator(".steps")).not_to_contain_text("One hypothesis only")
 
 
 def test_decoding_says_nothing_of_a_search_it_does_not_know(open_page: Open, tmp_path: Path, seen: Attention) -> None:

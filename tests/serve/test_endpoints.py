@@ -15,8 +15,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from regard import __version__
 from regard.serve import schemas
+from regard.tasks.translation.native import Native
 from regard.tasks.translation.translator import Translator
-from tests.serve.conftest import SENTENCES, running, until
+from tests.serve.conftest import PATIENCE, SENTENCES, running, until
+from tests.tasks.second import Second
 
 TEXT = SENTENCES[0]
 
@@ -84,6 +86,20 @@ def test_heads_switched_off_change_one_answer_and_no_other(client: httpx.Client,
         assert ask(client, "/attention", text=TEXT) == plain
 
 
+def test_attention_is_of_what_the_engine_translates(tiny_translator: Translator) -> None:
+    given = tiny_translator
+    other = Translator(given.model, given.tokenizer, given.recipe, {}, Second(Native(given.model)))
+    with running({"other": other}) as server, httpx.Client(base_url=server.url, timeout=PATIENCE) as client:
+        found = ask(client, "/translate", text=TEXT, attention=True)["translations"][0]
+        [scene] = ask(client, "/attention", text=TEXT)["scenes"]
+        refused = client.post("/attention", json={"text": TEXT, "hard": True})
+    assert found["text"] != given.translate(TEXT).text
+    assert found["attention"][0]["target"]["text"] == scene["target"]["text"] == found["text"]
+    assert scene["beside"] == given.translate(TEXT).text
+    assert refused.status_code == 422
+    assert "only the native engine" in refused.json()["detail"]
+
+
 def test_the_walk_is_there_if_asked_for(client: httpx.Client) -> None:
     assert ask(client, "/attention", text=TEXT)["scenes"][0]["walk"] is None
     assert ask(client, "/attention", text=TEXT, walk=True, beam=2)["scenes"][0]["walk"]
@@ -92,11 +108,19 @@ def test_the_walk_is_there_if_asked_for(client: httpx.Client) -> None:
 def test_scores_are_those_of_the_translator(client: httpx.Client, tiny_translator: Translator) -> None:
     one = ask(client, "/score", source=TEXT, target=SENTENCES[1])["scores"]
     many = ask(client, "/score", source=[TEXT, SENTENCES[2]], target=[SENTENCES[1], SENTENCES[3]])["scores"]
-    assert many[0] == one[0]
+    assert many[0]["tokens"] == one[0]["tokens"]
+    assert many[0]["token_log_probabilities"] == pytest.approx(one[0]["token_log_probabilities"], abs=1e-4)
     wanted = tiny_translator.score(SENTENCES[2], SENTENCES[3])
     assert many[1]["log_probability"] == pytest.approx(wanted.log_probability, abs=1e-4)
     assert many[1]["perplexity"] == pytest.approx(wanted.perplexity, rel=1e-4)
     assert many[1]["tokens"] == wanted.tokens
+
+
+def test_scores_are_computed_together(client: httpx.Client, tiny_translator: Translator) -> None:
+    rows: list[int] = []
+    with tiny_translator.model.register_forward_hook(lambda module, given, output: rows.append(len(given[0]))):
+        ask(client, "/score", source=SENTENCES, target=SENTENCES)
+    assert rows == [len(SENTENCES)]
 
 
 def test_answers_are_as_documented(client: httpx.Client) -> None:

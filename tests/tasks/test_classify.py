@@ -198,8 +198,8 @@ def test_validation_is_what_the_answers_say(path: Path, long: str) -> None:
 def test_a_model_remembers_its_labels_and_its_temperature(path: Path, tmp_path: Path) -> None:
     train(path, tmp_path / "run", "training.updates=3")
     assets = load_trained(tmp_path / "run").assets
-    assert facts["labels"] == ["negative", "neutral", "positive"]
-    assert 0.01 <= facts["temperature"] <= 100
+    assert assets.labels == ("negative", "neutral", "positive")
+    assert 0.01 <= assets.temperature <= 100
 
 
 def test_an_unknown_label_of_the_validation_text_stops_all(tmp_path: Path) -> None:

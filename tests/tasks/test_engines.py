@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import multiprocessing
 import os
 import signal
@@ -10,11 +11,13 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 import regard
 from regard import config
@@ -33,7 +36,7 @@ from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.engine import choose_engine
 from regard.tasks.translation.native import Native
 from regard.tasks.translation.translator import Translator
-from regard.tasks.translation.workers import Crew
+from regard.tasks.translation.workers import Crew, native_of
 from tests.conftest import made_up_sentences
 
 ROOT = Path(__file__).parents[2]
@@ -278,6 +281,42 @@ def test_what_cannot_be_done_is_said(tiny_translator: Translator) -> None:
         chosen(trained, "ctranslate2", shortlist=True)
     assert isinstance(chosen(trained, workers=2), Crew)
     assert isinstance(chosen(trained), Native)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("int8", [False, True])
+def test_choosing_an_engine_leaves_the_model_alone(model_file: Path, int8: bool, workers: int) -> None:
+    trained = load_trained(model_file)
+    modules = list(trained.model.modules())
+    before = {name: (each, each.stride(), each.clone()) for name, each in trained.model.named_parameters()}
+    native = native_of(chosen(trained, int8=int8, shortlist=True, workers=workers))
+    assert all(one is other for one, other in zip(trained.model.modules(), modules, strict=True))
+    for name, each in trained.model.named_parameters():
+        same, stride, values = before[name]
+        assert each is same
+        assert each.stride() == stride
+        assert torch.equal(each, values)
+    assert native is not None
+    assert isinstance(native.model, Model)
+    linear = {f"{name}.weight" for name, each in trained.model.named_modules() if isinstance(each, nn.Linear)}
+    shared = dict(native.model.named_parameters())
+    for name, each in trained.model.named_parameters():  # under its first name: a tied matrix is that of the embeddings
+        assert name in linear or shared[name] is each, f"{name} takes memory twice"
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_translator_keeps_only_the_model_that_computes(model_file: Path, int8: bool) -> None:
+    trained = load_trained(model_file)
+    engine = chosen(trained, int8=int8)
+    translator = Translator(trained.model, trained.tokenizer, trained.recipe, {}, engine)
+    held = weakref.ref(trained.model.decoder[0])  # type: ignore[index, union-attr]
+    del trained
+    gc.collect()
+    assert held() is None
+    text = made_up_sentences(1, 1)[0]
+    plain = translator.translate(text).token_log_probabilities
+    with translator.changed(hard=True):  # reaches what decodes
+        assert translator.translate(text).token_log_probabilities != pytest.approx(plain, abs=1e-2)
 
 
 def test_only_the_native_engine_in_one_process_can_be_changed(tiny_translator: Translator) -> None:

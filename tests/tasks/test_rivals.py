@@ -83,7 +83,9 @@ def test_what_it_looked_at(rival: Translator) -> None:
 def test_a_shortlist_of_everything_changes_nothing(rival: Translator, stored: Path) -> None:
     size = rival.tokenizer.size("target")
     everything = Lexicon(torch.arange(size).expand(size, -1).contiguous(), torch.arange(size))
-    save_trained(stored, dict(rival.model.named_parameters()), rival.recipe, rival.tokenizer, {}, lexicon=everything)
+    save_trained(
+        stored, dict(rival.model.named_parameters()), rival.recipe, TranslationAssets(rival.tokenizer, everything), {}
+    )
     short = regard.load(stored, shortlist=True).translate(TEXTS, beam=4)
     assert [each.text for each in short] == [each.text for each in rival.translate(TEXTS, beam=4)]
 

@@ -305,6 +305,29 @@ def test_a_score_is_what_evaluating_finds(tokenizer: Tokenizer, architecture: st
         assert scores[0].piece_perplexity == pytest.approx(expected.per_piece, rel=1e-4)
 
 
+@EVERY
+@DOCUMENTS
+def test_texts_scored_together_are_scored_as_alone(tokenizer: Tokenizer, architecture: str, documents: str) -> None:
+    """Short ones, empty ones, and some that slide through the context, with others before and behind them."""
+    writer = untaught(tokenizer, recipe_of(architecture, documents))
+    texts = [*made_up_sentences(3, 4), "", "ba be bi bo bu " * 8, "ba", "bo bu be\nba bi " * 9, KOREAN[0], ""]
+    rows: list[int] = []
+    name = "write" if architecture == "rnn" else "forward"
+    plain = getattr(writer.model, name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer.model, name, lambda ids, *rest, **more: rows.append(len(ids)) or plain(ids, *rest, **more))
+        together = writer.score(texts)
+    assert max(rows) > 1
+    assert len(rows) < len(texts) or architecture == "rnn"  # whose state goes from window to window
+    assert writer.score(tuple(texts)) == together
+    assert writer.score([]) == []
+    for text, found in zip(texts, together, strict=True):
+        alone = writer.score(text)
+        assert (found.tokens, found.words) == (alone.tokens, alone.words)
+        assert found.token_log_probabilities == pytest.approx(alone.token_log_probabilities, abs=1e-4)
+        assert found.log_probability == pytest.approx(alone.log_probability, abs=1e-3)
+
+
 def test_what_was_written_scores_what_was_said(counting: TextGenerator) -> None:
     found = counting.generate("", temperature=0)
     assert found.text in COUNTING

@@ -14,13 +14,19 @@ from numpy.typing import NDArray
 import regard
 from regard import config
 from regard.data.tokenizer import Tokenizer
+from regard.decoding.engine import Engine
 from regard.errors import UsageError
+from regard.models.int8 import in_int8
+from regard.models.shortlist import Lexicon, Shortlists
 from regard.tasks.registry import build
 from regard.tasks.translation import page as module
 from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.native import Native
 from regard.tasks.translation.translator import Translator
+from regard.tasks.translation.workers import Crew
 from regard.view.arrays import unpack
 from tests.conftest import made_up_sentences
+from tests.tasks.second import Second
 from tests.view.pages import SOURCE, TARGET, at_random, seen
 
 Scene = dict[str, Any]
@@ -189,7 +195,7 @@ def test_the_steps_lead_to_the_translation(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"beam": 1}, {"beam": 2, "nbest": 2}, {"beam": 8}, {"sample": True, "nbest": 3}, {"prefix": "Tuto ba"},
+    "options", [{"beam": 1}, {"beam": 2, "nbest": 2}, {"beam": 8}, {"sample": True}, {"sample": True, "nbest": 3}, {"prefix": "Tuto ba"},
                 {"max_ratio": 0.0, "max_extra": 3}],
     ids=str,
 )  # fmt: skip
@@ -197,8 +203,9 @@ def test_the_steps_of_other_searches(tiny_translator: Translator, options: dict[
     for line in made_up_sentences(3, 4):
         found = tiny_translator.attention(line, **options)
         check_steps(found.to_dict())
-        assert found.translation == tiny_translator.translate(line, **options).text or "nbest" in options
-        if options.get("beam") == 1 or options.get("sample"):
+        assert found.translation == tiny_translator.translate(line, **options).text
+        assert found.beside is None
+        if options.get("beam") == 1 or (options.get("sample") and "nbest" not in options):
             path = [(step.kept or step.finished)[0] for step in found.steps]
             assert [each.token for each in path] == found.target_tokens
         if options.get("beam") == 1:  # the pass that is shown gives what the search saw, step by step
@@ -206,6 +213,44 @@ def test_the_steps_of_other_searches(tiny_translator: Translator, options: dict[
             np.testing.assert_allclose(np.exp([each.log_probability for each in path]), shares, atol=1e-4)
         if "prefix" in options:
             assert found.translation.startswith("Tuto ba")
+
+
+def engines_of(given: Translator) -> dict[str, Engine]:
+    """Which write other texts than the plain native one does, now and then."""
+    size, weight = given.tokenizer.size("target"), given.model.output.weight.detach()
+    table = 260 + (torch.arange(size)[:, None] * 7 + torch.arange(3)) % (size - 260)
+    shortlists = Shortlists(Lexicon(table, torch.arange(280, 283)), weight)
+    return {
+        "shortlist": Native(given.model, shortlists),
+        "int8": Native(in_int8(given.model)),
+        "int8, shortlist": Native(in_int8(given.model), shortlists),
+        "processes": Crew(Native(given.model, shortlists), 2),
+        "another program": Second(Native(given.model)),
+    }
+
+
+@pytest.mark.parametrize("name", ["shortlist", "int8", "int8, shortlist", "processes", "another program"])
+def test_attention_is_that_of_the_translation_which_the_engine_writes(tiny_translator: Translator, name: str) -> None:
+    given = tiny_translator
+    other = Translator(given.model, given.tokenizer, given.recipe, {}, engines_of(given)[name])
+    differing = 0
+    for line in made_up_sentences(1, 6):
+        wanted, plain = other.translate(line, beam=2), given.translate(line, beam=2)
+        found = other.attention(line, beam=2)
+        assert found.translation == wanted.text
+        assert found.target_tokens == [*wanted.tokens, *["</s>"] * (wanted.finish_reason == "end")]
+        for kind in found.kinds:
+            np.testing.assert_allclose(found.weights[kind].sum(-1), 1.0, atol=1e-5)
+        if name == "another program":
+            assert found.beside == plain.text != found.translation
+            scored = [each.probability for each in found.alternatives]
+            np.testing.assert_allclose(scored, np.exp(wanted.token_log_probabilities), atol=1e-4)
+            check_steps({**found.to_dict(), "target": {"text": found.beside}})
+        else:
+            assert found.beside is None
+            check_steps(found.to_dict())
+        differing += wanted.text != plain.text
+    assert differing or name == "int8"
 
 
 def test_changes_show(tiny_translator: Translator) -> None:

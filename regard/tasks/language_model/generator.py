@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import groupby
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, overload
 
 import torch
@@ -20,7 +20,7 @@ from regard.decoding.options import Hypothesis, Special
 from regard.decoding.search import search
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
-from regard.tasks.language_model.evaluation import BATCH_TOKENS, read_along, sight_of, slides
+from regard.tasks.language_model.evaluation import BATCH_TOKENS, Slide, read_along, sight_of, slides
 from regard.tasks.language_model.page import TextLook
 from regard.tasks.language_model.results import Generation, Manner, Options, TextScore
 from regard.tasks.language_model.streaming import Growing, Sliding, beginning, halt_at_stops
@@ -154,23 +154,47 @@ class TextGenerator:
     def _piece(self, token: int) -> str:
         return self.tokenizer.pieces([token], "target")[0]
 
-    def score(self, text: str) -> TextScore:
-        """The log-probability of a text, with the end of each of its lines; a long one slides through the context."""
-        lines = self._lines(text)
+    @overload
+    def score(self, text: str) -> TextScore: ...
+    @overload
+    def score(self, text: Texts) -> list[TextScore]: ...
+
+    def score(self, text: str | Texts) -> TextScore | list[TextScore]:
+        """The log-probability of a text, with the end of each of its lines, or of each of many, which are read together.
+
+        A long one slides through the context; none depends on the others.
+        """
+        return self._scores([text])[0] if not isinstance(text, list | tuple) else self._scores(text)
+
+    def _scores(self, texts: Sequence[str]) -> list[TextScore]:
+        lines = [self._lines(text) for text in texts]
+        counts = [0] * len(texts)
         own: list[float] = []
         ranks: list[int] = []
         ids: list[int] = []
-        data = self.recipe.data
-        windows = slides(lines, self.tokenizer, data, sight_of(self.model, data))
         with torch.inference_mode():
-            for read in read_along(self.model, windows, BATCH_TOKENS):
+            for read in read_along(self.model, self._slides(lines, counts), BATCH_TOKENS):
                 for states, pointed, wanted in read.in_parts(CHUNK):
                     chosen, places = _judged(self.model.project(states, pointed), wanted)
                     own += chosen.tolist()
                     ranks += places.tolist()
                     ids += wanted.tolist()
-        pieces = self.tokenizer.pieces(ids, "target")
-        return TextScore(sum(own), pieces, own, ranks, sum(map(count_words, lines)))
+        parts = [slice(end - count, end) for count, end in zip(counts, accumulate(counts), strict=True)]
+        return [
+            TextScore(
+                sum(own[part]), self.tokenizer.pieces(ids[part], "target"), own[part], ranks[part],
+                sum(map(count_words, of_text)),
+            )
+            for part, of_text in zip(parts, lines, strict=True)
+        ]  # fmt: skip
+
+    def _slides(self, texts: Sequence[list[str]], counts: list[int]) -> Iterator[Slide]:
+        """The windows of all texts, one text after the other; how many tokens of each are predicted is counted as they go by."""
+        data = self.recipe.data
+        for number, lines in enumerate(texts):
+            for window in slides(lines, self.tokenizer, data, sight_of(self.model, data)):
+                counts[number] += window.fresh
+                yield window
 
     def _lines(self, text: str) -> list[str]:
         """Of a stream, the lines of a text; where lines are documents, a text is one of them, however it is broken."""

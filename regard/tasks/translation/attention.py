@@ -93,6 +93,8 @@ class Attention:
     """What the search did …"""
     search: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     """… and its options by name."""
+    beside: str | None = None
+    """What that search found, where it is not the translation: another engine wrote that, and cannot be watched."""
     positions: NDArray[np.floating[Any]] | None = None
     """What marks the positions, [positions, width]."""
     parts: int = 1
@@ -195,6 +197,7 @@ class Attention:
             "alternatives": [asdict(each) for each in self.alternatives],
             "steps": [asdict(step) for step in self.steps],
             "search": dict(self.search) or None,
+            "beside": self.beside,
             "positions": None if self.positions is None else pack(self.positions),
             "warnings": self.warnings(),
             "walk": self.walk() if walk else None,

@@ -21,7 +21,11 @@ ENGINES = ("native", "ctranslate2", "auto")
 def choose_engine(
     trained: Trained, name: str | Path, engine: str, *, int8: bool, shortlist: bool, workers: int
 ) -> Engine:
-    """`auto` is CTranslate2 where it is installed and can do what is asked."""
+    """`auto` is CTranslate2 where it is installed and can do what is asked.
+
+    `trained` is left as it is. On a CPU the native engine computes with a copy of its model whose linear layers have weights
+    of their own, turned round in memory or in 8 bits; all else is shared: embeddings, norms, biases and positions.
+    """
     if engine not in ENGINES:
         raise UsageError(f"no engine {engine!r}.{did_you_mean(engine, ENGINES)} There are {', '.join(ENGINES)}")
     if trained.model.device.type != "cpu" and (int8 or shortlist or engine == "ctranslate2"):

@@ -20,8 +20,9 @@ from regard.decoding.search import search
 from regard.decoding.steppable import Steppable
 from regard.decoding.walk import Watch
 from regard.models.encoder_decoder import EncoderDecoder as Model
-from regard.models.shortlist import Shortlists
+from regard.models.shortlist import Shortlisted, Shortlists
 
+CHUNK = 512  # rows of logits alive at a time
 SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)
 
 
@@ -35,6 +36,18 @@ def known_pairs(
     )
     source, read = (torch.from_numpy(array).to(model.device) for array in arrays)
     return source, read
+
+
+def log_probabilities(
+    model: Model, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> list[list[float]]:
+    """Of each target's tokens given its source and the tokens before them, and then of its end; all in one pass."""
+    wanted = torch.tensor([token for target in targets for token in (*target, END)], device=model.device)  # [N]
+    with torch.inference_mode():
+        states = model(*known_pairs(model, sources, targets), packed=True)  # [N, D]
+        parts = zip(torch.split(states, CHUNK), torch.split(wanted, CHUNK), strict=True)
+        own = [model.project(rows).log_softmax(-1).gather(-1, tokens[:, None])[:, 0] for rows, tokens in parts]
+    return [each.tolist() for each in torch.split(torch.cat(own), [len(target) + 1 for target in targets])]
 
 
 def length_limit(source_length: int, settings: config.Decoding, max_positions: int, prefix_length: int = 0) -> int:
@@ -99,11 +112,16 @@ class Native:
             SPECIAL,
             prefixes=prefixes if shortlisted is None else [shortlisted.numbers(prefix) for prefix in prefixes],
             seeds=[zlib.crc32(np.array(source, dtype="<i4").tobytes()) for source in sources],
-            watch=watch,
+            watch=watch if watch is None or shortlisted is None else _with_meanings(watch, shortlisted),
         )
         if shortlisted is None:
             return results
         return [[replace(each, tokens=shortlisted.meanings(each.tokens)) for each in nbest] for nbest in results]
+
+
+def _with_meanings(watch: Watch, shortlisted: Shortlisted) -> Watch:
+    """Tells of the whole vocabulary's tokens what the search does with numbers of the shortlist."""
+    return lambda found, *rest: watch(replace(found, token=shortlisted.ids[found.token]), *rest)
 
 
 def decode(

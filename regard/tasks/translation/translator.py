@@ -17,6 +17,7 @@ from regard import config
 from regard.attention.changes import change_of, changed
 from regard.attention.record import record
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
+from regard.decoding.batches import in_batches
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search, check_values
 from regard.decoding.trace import Trace
@@ -26,10 +27,11 @@ from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.attention import Attention
-from regard.tasks.translation.native import Native, decode, known_pairs
+from regard.tasks.translation.native import Native, known_pairs, log_probabilities
 from regard.tasks.translation.results import Options, PairScore, Translation, concatenate
 from regard.tasks.translation.search_steps import alternatives, search_steps
 from regard.tasks.translation.splitting import split_text
+from regard.tasks.translation.workers import native_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
@@ -49,8 +51,12 @@ class Translator:
         provenance: dict[str, Any] | None = None,
         engine: Engine | None = None,
     ) -> None:
-        self.model, self.tokenizer, self.recipe = model.eval(), tokenizer, recipe
+        """An engine of our own has the model in the form that it computes with; that one is then looked at and scored with
+        too, so that `model` itself is held no longer than its owner does."""
         self.engine = Native(model) if engine is None else engine
+        native = native_of(self.engine)
+        computing = native.model if native is not None and isinstance(native.model, Model) else model
+        self.model, self.tokenizer, self.recipe = computing.eval(), tokenizer, recipe
         self.provenance = provenance or {}
         self.longest = int(self.provenance.get("source_tokens", recipe.data.max_tokens))
 
@@ -173,26 +179,36 @@ class Translator:
     def score(self, sources: Texts, targets: Texts) -> list[PairScore]: ...
 
     def score(self, sources: str | Texts, targets: str | Texts) -> PairScore | list[PairScore]:
-        """The log-probability of each target given its source; of one pair, or of as many sources as targets."""
+        """The log-probability of each target given its source; of one pair, or of as many sources as targets.
+
+        Pairs of similar length are computed together, about `decoding.batch_tokens` at a time; none depends on the others.
+        """
         if isinstance(sources, str) and isinstance(targets, str):
-            return self._score(sources, targets)
+            return self._scores([sources], [targets])[0]
         for given in (sources, targets):
             if not isinstance(given, list | tuple):
                 raise UsageError(f"score takes two texts or two lists of texts, not {shown(given)} among them")
         if len(sources) != len(targets):
             raise UsageError(f"{len(sources)} sources were given with {len(targets)} targets; they go in pairs")
-        return [self._score(source, target) for source, target in zip(sources, targets, strict=True)]
+        return self._scores(sources, targets)
 
-    def _score(self, source: str, target: str) -> PairScore:
-        for text in (source, target):
+    def _scores(self, sources: Sequence[str], targets: Sequence[str]) -> list[PairScore]:
+        for text in (*sources, *targets):
             if not isinstance(text, str):
                 raise UsageError(f"score compares texts; it was given {shown(text)}")
-        target_ids = self.tokenizer.encode(target, "target")
-        self._check_length(target_ids, "target")
-        logits = self._logits(self.tokenizer.encode(source, "source"), target_ids)
-        wanted = torch.tensor([*target_ids, END], device=logits.device)
-        chosen = logits.log_softmax(-1).gather(-1, wanted[:, None]).squeeze(-1)  # [T]
-        return PairScore(float(chosen.sum()), self.tokenizer.pieces(target_ids, "target"), chosen.tolist())
+        read, written = self.tokenizer.encode_all(sources, "source"), self.tokenizer.encode_all(targets, "target")
+        for source, target in zip(read, written, strict=True):
+            self._check_length(source, "source")
+            self._check_length(target, "target")
+        found: dict[int, list[float]] = {}
+        lengths = [1 + max(map(len, pair)) for pair in zip(read, written, strict=True)]
+        for batch in in_batches(lengths, self.recipe.decoding.batch_tokens, 1):
+            pairs = [read[index] for index in batch], [written[index] for index in batch]
+            found.update(zip(batch, log_probabilities(self.model, *pairs), strict=True))
+        return [
+            PairScore(sum(found[index]), self.tokenizer.pieces(target, "target"), found[index])
+            for index, target in enumerate(written)
+        ]
 
     def _logits(self, source_ids: list[int], target_ids: list[int]) -> Tensor:
         """Logits [T, V] of every position of a known target; the last is the end's."""
@@ -210,7 +226,8 @@ class Translator:
             )
 
     def attention(self, text: str, *, part: int = 0, **options: Unpack[Options]) -> Attention:
-        """Translate a text and look at every attention weight of the pass that would write that translation.
+        """Translate a text, as `translate` does with these options, and look at every attention weight of one pass of the
+        model through that very translation, whatever engine wrote it.
 
         Of a text that `translate` would split, one part is shown, counted from 0; `parts` of the answer tells how many.
         """
@@ -244,17 +261,31 @@ class Translator:
 
     def _attention(self, parts: list[str], part: int, options: Options) -> Attention:
         search, settings = self.search_options(**options)
-        search = replace(search, nbest=1)
         prefix = self._prefix(options) if part == 0 else []
         source_ids = self.tokenizer.encode(parts[part], "source")
-        trace = Trace(1 if search.sample else search.beam)
-        best = decode(self.model, [source_ids], search, settings, [prefix], trace)[0][0]
+        best, watched, trace = self._watched(source_ids, search, settings, prefix)
         written = [*best.tokens, END] if best.finish_reason == "end" else list(best.tokens)
         if not written:
             raise UsageError("there is nothing to look at: max_ratio and max_extra leave no room to write")
-        seen = self._look(parts[part], source_ids, written)
-        steps = search_steps(trace, self.tokenizer)
-        return replace(seen, parts=len(parts), steps=steps, search={**vars(search)})
+        return replace(
+            self._look(parts[part], source_ids, written),
+            parts=len(parts),
+            steps=search_steps(trace, self.tokenizer),
+            search={**vars(search)},
+            beside=None if watched.tokens == best.tokens else self.tokenizer.line(watched.tokens),
+        )
+
+    def _watched(
+        self, source_ids: list[int], search: Search, settings: config.Decoding, prefix: list[int]
+    ) -> tuple[Hypothesis, Hypothesis, Trace]:
+        """What the engine writes, and a search that was watched, with what it found.
+
+        They are one search, unless another program decodes: it cannot be watched, and ours is made beside it.
+        """
+        native, trace = native_of(self.engine), Trace(search.width)
+        best = None if native else self.engine.decode([source_ids], search, settings, [prefix])[0][0]
+        watched = (native or Native(self.model)).decode([source_ids], search, settings, [prefix], trace)[0][0]
+        return watched if best is None else best, watched, trace
 
     def changed(
         self, off: Mapping[str, Sequence[int]] = {}, temperature: float = 1.0, hard: bool = False
@@ -263,7 +294,7 @@ class Translator:
 
         `temperature` and `hard` are of every attention in the model. Only what this thread computes is changed.
         """
-        if not isinstance(self.engine, Native):
+        if not isinstance(self.engine, Native) and (off or hard or temperature != 1.0):
             raise UsageError("only the native engine in one process can be changed; load without engine and workers")
         return changed(self.model, off, temperature, hard)
 

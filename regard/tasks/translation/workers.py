@@ -29,6 +29,7 @@ from regard.decoding.batches import in_batches
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search
 from regard.errors import UsageError
+from regard.tasks.translation.native import Native
 
 Answers = list[list[Hypothesis]]
 
@@ -108,6 +109,12 @@ class Crew:
             afresh = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, afresh, _begin, (stored,))
         return self._pool
+
+
+def native_of(engine: Engine) -> Native | None:
+    """The search of our own that decodes, be it shared among processes; None if another program does."""
+    inner = engine.engine if isinstance(engine, Crew) else engine
+    return inner if isinstance(inner, Native) else None
 
 
 Work = tuple[Sequence[Sequence[int]], Search, config.Decoding, Sequence[Sequence[int]]]

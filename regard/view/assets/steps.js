@@ -31,6 +31,14 @@ const STEPS = {
     en: "One hypothesis only: at each position one piece is chosen for good.",
     ko: "가설은 하나뿐입니다. 위치마다 조각 하나를 고르면 되돌리지 않습니다.",
   },
+  samplesNote: {
+    en: "{0} outputs go on, each drawn by itself. Of all, the one with the best score became the translation.",
+    ko: "출력 {0}개를 저마다 따로 뽑아 이어 갑니다. 그 가운데 점수가 가장 좋은 것이 번역이 되었습니다.",
+  },
+  beside: {
+    en: "Another engine wrote this translation, and only regard’s own search can be watched. The search shown here was made beside it; what it found differs: “{0}”",
+    ko: "이 번역은 다른 엔진이 썼으며, 과정을 볼 수 있는 것은 regard 자체의 탐색뿐입니다. 여기 보이는 탐색은 그 옆에서 따로 한 것으로, 찾아낸 결과가 다릅니다: “{0}”",
+  },
   finished: { en: "Finished here", ko: "여기서 끝난 가설" },
   fell: { en: "Fell out", ko: "탈락한 가설" },
   fellNote: {
@@ -112,6 +120,14 @@ const signed = (number, digits = 2) => number.toFixed(digits).replace("-", "−"
 function searchKind({ search, steps }) {
   if (search) return search.sample ? "sample" : search.beam > 1 ? "beam" : "greedy";
   return steps.every((each) => each.kept.length + each.finished.length <= 1) ? "greedy" : "beam";
+}
+
+// Several outputs, each drawn by itself.
+const manySamples = ({ search }) => Boolean(search?.sample && search.nbest > 1);
+
+function survivorsNote(scene, count) {
+  if (searchKind(scene) === "beam") return say(STEPS.beamsNote, count);
+  return manySamples(scene) ? say(STEPS.samplesNote, count) : say(STEPS.greedyNote);
 }
 
 // The places [kept or finished, index] of each step that lead to the final translation.
@@ -216,7 +232,7 @@ function beamLists(scene, t, final) {
   const survived = new Set([...step.kept, ...step.finished].map((path) => path.parent));
   const fallen = parents.filter((_, index) => !survived.has(index));
   return [
-    make("p", { class: "muted" }, searchKind(scene) !== "beam" ? say(STEPS.greedyNote) : say(STEPS.beamsNote, step.kept.length)),
+    make("p", { class: "muted" }, survivorsNote(scene, step.kept.length)),
     make("ol", { class: "beams" }, heads, ...rows(step.kept)),
     step.finished.length > 0 && make("h3", {}, say(STEPS.finished)),
     step.finished.length > 0 && make("ol", { class: "beams finished" }, ...rows(step.finished)),
@@ -335,10 +351,10 @@ function drawSteps(root, scene) {
   const alternatives = make("ol", { class: "alternatives" }), beams = make("div"), divided = make("p", { class: "muted" });
   const river = searched && makeRiver(scene, final, (t) => update(t));
   root.append(...[
-    controls.bar, written.line, looked,
+    controls.bar, written.line, looked, typeof scene.beside === "string" && make("p", { class: "muted beside" }, say(STEPS.beside, scene.beside)),
     make("div", { class: "columns" },
       make("section", {}, make("h2", {}, say(STEPS.alternatives)), make("p", { class: "muted" }, say(STEPS.alternativesNote)), alternatives),
-      searched && make("section", {}, make("h2", {}, say(searchKind(scene) === "beam" ? STEPS.beams : STEPS.only)), beams)),
+      searched && make("section", {}, make("h2", {}, say(searchKind(scene) === "beam" || manySamples(scene) ? STEPS.beams : STEPS.only)), beams)),
     river && make("section", {}, make("h2", {}, say(STEPS.river)), make("p", { class: "muted" }, say(STEPS.riverNote)), river.scroller),
     searched && stepsExplained(scene, divided),
   ].filter(Boolean));
