@@ -5,9 +5,15 @@ function unitsOf(side, asWords) {
   const spaced = side.tokens.some((token) => token.startsWith("▁"));
   const parts = asWords ? side.words : side.tokens.map((token, first) => ({ first, end: first + 1, text: token }));
   return parts.map(({ first, end, text }) => {
-    const before = side.tokens[first - 1], token = side.tokens[first];
-    return { first, end, text: readable(text), look: pieceLook(text, "token"),
-      open: !spaced || token.startsWith("▁") || isSpecial(token) || isSpecial(before) };
+    const before = side.tokens[first - 1];
+    const token = side.tokens[first];
+    return {
+      first,
+      end,
+      text: readable(text),
+      look: pieceLook(text, "token"),
+      open: !spaced || token.startsWith("▁") || isSpecial(token) || isSpecial(before),
+    };
   });
 }
 
@@ -26,14 +32,29 @@ class Band {
   }
 
   row(side, title, marked) {
-    this.tokens[side] = this.units[side].map((unit, index) => make("button", {
-      ...unit.look, type: "button", class: [unit.look.class, marked(unit)].filter(Boolean).join(" "), dir: "auto",
-      id: `token-${side}-${index}`, tabindex: index ? -1 : 0, data: { side, index },
-    }, unit.text));
+    this.tokens[side] = this.units[side].map((unit, index) =>
+      make(
+        "button",
+        {
+          ...unit.look,
+          type: "button",
+          class: [unit.look.class, marked(unit)].filter(Boolean).join(" "),
+          dir: "auto",
+          id: `token-${side}-${index}`,
+          tabindex: index ? -1 : 0,
+          data: { side, index },
+        },
+        unit.text,
+      ),
+    );
     const spaced = this.tokens[side].flatMap((token, index) => (this.units[side][index].open ? [" ", token] : [token]));
     const text = this.units[side].map((unit) => unit.text).join("");
-    return make("div", { class: `side ${side}`, role: "group", "aria-label": title },
-      make("span", { class: "name" }, title), make("p", { dir: directionOf(text) }, ...spaced));
+    return make(
+      "div",
+      { class: `side ${side}`, role: "group", "aria-label": title },
+      make("span", { class: "name" }, title),
+      make("p", { dir: directionOf(text) }, ...spaced),
+    );
   }
 
   listen() {
@@ -41,11 +62,15 @@ class Band {
       const token = event.target.closest(".token");
       return token && { side: token.dataset.side, index: Number(token.dataset.index) };
     };
-    const set = (name, value) => { this[name] = value; this.show(); };
+    const set = (name, value) => {
+      this[name] = value;
+      this.show();
+    };
     this.band.addEventListener("pointerover", (event) => set("hovered", tokenOf(event)));
     this.band.addEventListener("pointerleave", () => set("hovered", null));
     this.band.addEventListener("focusin", (event) =>
-      set("focused", event.target.matches(":focus-visible") ? tokenOf(event) : null));
+      set("focused", event.target.matches(":focus-visible") ? tokenOf(event) : null),
+    );
     this.band.addEventListener("focusout", () => set("focused", null));
     this.band.addEventListener("click", (event) => tokenOf(event) && this.pin(tokenOf(event)));
     this.band.addEventListener("keydown", (event) => {
@@ -57,24 +82,33 @@ class Band {
   }
 
   walk({ side, index }, [down, along]) {
-    const to = down ? (down > 0 ? "query" : "key") : side, row = this.tokens[to];
+    const to = down ? (down > 0 ? "query" : "key") : side;
+    const row = this.tokens[to];
     const next = Math.min(row.length - 1, Math.max(0, index + along));
-    row.forEach((token, place) => { token.tabIndex = place === next ? 0 : -1; });
+    row.forEach((token, place) => {
+      token.tabIndex = place === next ? 0 : -1;
+    });
     row[next].focus();
   }
 
   // As what a token takes part. In self-attention it stands in both rows: as one who looks, and as one looked at.
   facesOf({ side, index }) {
-    const later = this.kind === "decoder" ? 1 : 0;  // the decoder reads a piece one step after it was written
-    const faces = this.kind === "cross" ? { [side]: index }
-      : side === "query" ? { query: index, key: index + later } : { query: index - later, key: index };
+    const later = this.kind === "decoder" ? 1 : 0; // the decoder reads a piece one step after it was written
+    const faces =
+      this.kind === "cross"
+        ? { [side]: index }
+        : side === "query"
+          ? { query: index, key: index + later }
+          : { query: index - later, key: index };
     return Object.fromEntries(Object.entries(faces).filter(([each, place]) => this.units[each][place]));
   }
 
   // A query stays pinned in every view; what only is looked at, such as the source in cross-attention, in this one.
   pin(token) {
-    const { query } = this.facesOf(token), pinned = this.pinned();
-    const side = query === undefined ? "key" : "query", index = query ?? token.index;
+    const { query } = this.facesOf(token);
+    const pinned = this.pinned();
+    const side = query === undefined ? "key" : "query";
+    const index = query ?? token.index;
     const again = pinned?.side === side && pinned.index === index;
     this.kept = again || side === "query" ? null : { side, index };
     page.choice.query = again || side === "key" ? null : this.units.query[query].first;
@@ -96,19 +130,23 @@ class Band {
 
   // Measure, then draw all lines: at first and whenever the room changes.
   lay() {
-    const box = this.band.getBoundingClientRect(), sharp = devicePixelRatio;
+    const box = this.band.getBoundingClientRect();
+    const sharp = devicePixelRatio;
     for (const canvas of this.layers) {
       canvas.width = Math.round(box.width * sharp);
       canvas.height = Math.round(box.height * sharp);
       canvas.getContext("2d").setTransform(sharp, 0, 0, sharp, 0, 0);
     }
     const [key, query] = ["key", "query"].map((side) => this.tokens[side][0].parentElement.getBoundingClientRect());
-    this.beside = key.right <= query.left;  // then lines only cross the gutter, from line of text to line of text
+    this.beside = key.right <= query.left; // then lines only cross the gutter, from line of text to line of text
     const gutter = { key: key.right - box.left, query: query.left - box.left };
-    const endsOf = (side, edge) => this.tokens[side].map((token) => {
-      const { left, right, top, bottom, [edge]: y } = token.getBoundingClientRect();
-      return this.beside ? [gutter[side], (top + bottom) / 2 - box.top] : [(left + right) / 2 - box.left, y - box.top];
-    });
+    const endsOf = (side, edge) =>
+      this.tokens[side].map((token) => {
+        const { left, right, top, bottom, [edge]: y } = token.getBoundingClientRect();
+        return this.beside
+          ? [gutter[side], (top + bottom) / 2 - box.top]
+          : [(left + right) / 2 - box.left, y - box.top];
+      });
     this.ends = { key: endsOf("key", "bottom"), query: endsOf("query", "top") };
     if (!this.band.classList.contains("long")) this.rest();
     this.show();
@@ -123,7 +161,8 @@ class Band {
   line(context, query, key, least) {
     const weight = this.map.number(query, key);
     if (weight < least) return;
-    const [x, y] = this.ends.query[query], [toX, toY] = this.ends.key[key];
+    const [x, y] = this.ends.query[query];
+    const [toX, toY] = this.ends.key[key];
     context.globalAlpha = shade(weight);
     context.lineWidth = 0.75 + 3 * weight;
     context.beginPath();
@@ -135,17 +174,27 @@ class Band {
 
   // Mark what the token under the pointer, the focus or the pin looks at (shade), and who looks at it (underline).
   show(told = null) {
-    const pinned = this.pinned(), active = told ?? this.hovered ?? this.focused ?? pinned;
+    const pinned = this.pinned();
+    const active = told ?? this.hovered ?? this.focused ?? pinned;
     const { query, key } = active ? this.facesOf(active) : {};
     this.band.classList.toggle("telling", Boolean(active));
-    const { values, shape: [, columns] } = this.map;
+    const {
+      values,
+      shape: [, columns],
+    } = this.map;
     this.tokens.key.forEach((token, k) => {
       const depth = query === undefined ? 0 : shade(values[query * columns + k]);
       this.mark(token, depth, k === key);
       token.classList.toggle("deep", depth > DEEP);
     });
-    this.tokens.query.forEach((token, q) => this.mark(
-      token, key === undefined ? 0 : shade(values[q * columns + key]), q === query, pinned?.side === "query" && q === pinned.index));
+    this.tokens.query.forEach((token, q) =>
+      this.mark(
+        token,
+        key === undefined ? 0 : shade(values[q * columns + key]),
+        q === query,
+        pinned?.side === "query" && q === pinned.index,
+      ),
+    );
     if (this.ends) this.drawActive(query, key);
     this.tell(query, key);
   }
@@ -161,7 +210,8 @@ class Band {
   }
 
   drawActive(query, key) {
-    const canvas = this.layers[1], context = canvas.getContext("2d");
+    const canvas = this.layers[1];
+    const context = canvas.getContext("2d");
     context.clearRect(0, 0, canvas.width, canvas.height);
     context.setLineDash([1, 5]);
     context.lineCap = "round";
@@ -175,11 +225,19 @@ class Band {
   tell(query, key) {
     const line = (side, index, others, verb, weightOf, number) => {
       const found = others.map((unit, place) => [unit.text, weightOf(place)]).filter(([, weight]) => weight >= 0.01);
-      const items = found.sort((a, b) => b[1] - a[1]).slice(0, 4).flatMap(([text, weight]) =>
-        [make("span", {}, make("bdi", {}, text), " ", make("b", {}, brief(weight))), " "]);
-      return make("p", { class: side },
-        make("i", { class: "mark" }), make("strong", { dir: "auto" }, this.units[side][index].text), ` ${say(verb)} `,
-        ...(items.length ? items : [say(LOOK.nobody)]), this.shares && make("small", {}, number));
+      const items = found
+        .sort((a, b) => b[1] - a[1])
+        .slice(0, 4)
+        .flatMap(([text, weight]) => [make("span", {}, make("bdi", {}, text), " ", make("b", {}, brief(weight))), " "]);
+      return make(
+        "p",
+        { class: side },
+        make("i", { class: "mark" }),
+        make("strong", { dir: "auto" }, this.units[side][index].text),
+        ` ${say(verb)} `,
+        ...(items.length ? items : [say(LOOK.nobody)]),
+        this.shares && make("small", {}, number),
+      );
     };
     const lines = [];
     const values = (count, weightOf) => Array.from({ length: count }, (_, place) => weightOf(place));

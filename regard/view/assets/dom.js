@@ -13,7 +13,8 @@ function furnish(made, attributes = {}, ...children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (key === "style") for (const [property, each] of Object.entries(value)) made.style.setProperty(property, each);
+    else if (key === "style")
+      for (const [property, each] of Object.entries(value)) made.style.setProperty(property, each);
     else if (key === "data") Object.assign(made.dataset, value);
     else made.setAttribute(key, value === true ? "" : value);
   }
@@ -25,20 +26,42 @@ function furnish(made, attributes = {}, ...children) {
 const say = (text, ...values) => text[page.language].replace(/\{(\d)\}/g, (_, index) => values[index]);
 
 // The choice between them; `redraw` makes new buttons, of which the chosen one keeps the focus.
-const languageButtons = (redraw) => make("div", { class: "languages", role: "group", "aria-label": "Language · 언어" },
-  ...["en", "ko"].map((language) => make("button", {
-    type: "button", id: `language-${language}`, lang: language, "aria-pressed": String(page.language === language),
-    onclick: () => { page.language = language; redraw(); element(`language-${language}`).focus(); },
-  }, { en: "English", ko: "한국어" }[language])));
+const languageButtons = (redraw) =>
+  make(
+    "div",
+    { class: "languages", role: "group", "aria-label": "Language · 언어" },
+    ...["en", "ko"].map((language) =>
+      make(
+        "button",
+        {
+          type: "button",
+          id: `language-${language}`,
+          lang: language,
+          "aria-pressed": String(page.language === language),
+          onclick: () => {
+            page.language = language;
+            redraw();
+            element(`language-${language}`).focus();
+          },
+        },
+        { en: "English", ko: "한국어" }[language],
+      ),
+    ),
+  );
 
 const SPECIAL = {
-  "<s>": { en: "start", ko: "시작" }, "</s>": { en: "end", ko: "끝" },
-  "<pad>": { en: "padding", ko: "채움" }, "<unk>": { en: "unknown", ko: "모름" },
+  "<s>": { en: "start", ko: "시작" },
+  "</s>": { en: "end", ko: "끝" },
+  "<pad>": { en: "padding", ko: "채움" },
+  "<unk>": { en: "unknown", ko: "모름" },
 };
-const isSpecial = (token) => Object.hasOwn(SPECIAL, token);  // `in` would also find "constructor"
+const isSpecial = (token) => Object.hasOwn(SPECIAL, token); // `in` would also find "constructor"
 
 const BYTE = /^<(0x[0-9A-F]{2})>$/;
-const BYTE_MEANING = { en: "one byte of a character that the model has no piece for", ko: "모델에 조각이 없는 문자를 이루는 바이트 하나" };
+const BYTE_MEANING = {
+  en: "one byte of a character that the model has no piece for",
+  ko: "모델에 조각이 없는 문자를 이루는 바이트 하나",
+};
 const isByte = (token) => BYTE.test(token);
 
 // A piece as people read it; "▁" stands for the space before a word.
@@ -55,11 +78,13 @@ const pieceLook = (token, ...classes) => ({
 
 // A text that a model wrote; if it is empty, that is said as a remark.
 const NOTHING = { en: "(nothing)", ko: "(없음)" };
-const orNothing = (text, ...nodes) => (text.trim() ? (nodes.length ? nodes : [text]) : [make("i", { class: "nothing" }, say(NOTHING))]);
+const orNothing = (text, ...nodes) =>
+  text.trim() ? (nodes.length ? nodes : [text]) : [make("i", { class: "nothing" }, say(NOTHING))];
 
 // A scroller whose far edge fades as long as there is more beyond it.
 function fading(scroller) {
-  const look = () => scroller.classList.toggle("more", Math.abs(scroller.scrollLeft) + scroller.clientWidth < scroller.scrollWidth - 1);
+  const look = () =>
+    scroller.classList.toggle("more", Math.abs(scroller.scrollLeft) + scroller.clientWidth < scroller.scrollWidth - 1);
   scroller.classList.add("fading");
   scroller.addEventListener("scroll", look, { passive: true });
   new ResizeObserver(look).observe(scroller);
@@ -70,18 +95,18 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const directionOf = (text) => (RIGHT_TO_LEFT.test(text) ? "rtl" : "ltr");
 
 // Weights to shades: a root, because the eye should still see a weight of a tenth.
-const shade = (weight) => Math.pow(Math.min(1, Math.max(0, weight)), 0.7);
+const shade = (weight) => Math.min(1, Math.max(0, weight)) ** 0.7;
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // What the page shows, and what its reader chose. Views read it; `choose` changes it and draws again.
 const page = {
-  scenes: [],      // one per part of the text
-  scene: null,     // the one shown
+  scenes: [], // one per part of the text
+  scene: null, // the one shown
   movie: null,
-  live: null,      // set by live.js when a server answers behind the page
-  language: "en",  // or "ko"
-  wanted: "look",  // the view that the reader asked for …
-  view: "look",    // … and the one that is shown, because the other may have nothing to show yet
+  live: null, // set by live.js when a server answers behind the page
+  language: "en", // or "ko"
+  wanted: "look", // the view that the reader asked for …
+  view: "look", // … and the one that is shown, because the other may have nothing to show yet
   choice: { kind: "cross", layer: 0, head: "mean", words: false, query: null },
 };
 

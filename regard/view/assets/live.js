@@ -3,7 +3,10 @@
 const LIVE = {
   text: { en: "Text to translate", ko: "번역할 글" },
   placeholder: { en: "Type a sentence …", ko: "문장을 입력하세요 …" },
-  keys: { en: "Enter translates, Shift + Enter starts a new line", ko: "Enter로 번역하고 Shift + Enter로 줄을 바꿉니다" },
+  keys: {
+    en: "Enter translates, Shift + Enter starts a new line",
+    ko: "Enter로 번역하고 Shift + Enter로 줄을 바꿉니다",
+  },
   empty: { en: "Type a sentence first.", ko: "먼저 문장을 입력해 주세요." },
   model: { en: "Model", ko: "모델" },
   beam: { en: "Beam", ko: "빔" },
@@ -14,78 +17,115 @@ const LIVE = {
     ko: "소프트맥스 전에 점수를 이 값으로 나눕니다. 1보다 작으면 어텐션이 날카로워지고 크면 평평해집니다. 1은 학습된 그대로입니다.",
   },
   hard: { en: "Hard attention", ko: "하드 어텐션" },
-  hardHint: { en: "Every query looks at one key only, the best one.", ko: "모든 쿼리가 가장 점수가 높은 키 하나만 봅니다." },
+  hardHint: {
+    en: "Every query looks at one key only, the best one.",
+    ko: "모든 쿼리가 가장 점수가 높은 키 하나만 봅니다.",
+  },
   off: { en: "Heads off: {0}", ko: "꺼진 헤드: {0}" },
   reset: { en: "Reset", ko: "되돌리기" },
   translate: { en: "Translate", ko: "번역하기" },
   busy: { en: "Translating …", ko: "번역 중 …" },
-  examples: { en: "Type a sentence above and look inside the model, or begin with one of these:", ko: "위에 문장을 입력하고 모델 속을 들여다보세요. 아래 문장으로 시작할 수도 있습니다." },
+  examples: {
+    en: "Type a sentence above and look inside the model, or begin with one of these:",
+    ko: "위에 문장을 입력하고 모델 속을 들여다보세요. 아래 문장으로 시작할 수도 있습니다.",
+  },
   trained: { en: "As trained", ko: "학습된 그대로" },
   now: { en: "Now", ko: "지금" },
   same: { en: "The change leaves the translation as it is.", ko: "이 변경으로는 번역이 달라지지 않습니다." },
-  long: { en: "The text has {0} characters; this server takes at most {1}.", ko: "글이 {0}자입니다. 이 서버는 {1}자까지 받습니다." },
-  gone: { en: "The server does not answer. Is it still running?", ko: "서버가 응답하지 않습니다. 실행 중인지 확인해 주세요." },
+  long: {
+    en: "The text has {0} characters; this server takes at most {1}.",
+    ko: "글이 {0}자입니다. 이 서버는 {1}자까지 받습니다.",
+  },
+  gone: {
+    en: "The server does not answer. Is it still running?",
+    ko: "서버가 응답하지 않습니다. 실행 중인지 확인해 주세요.",
+  },
   refused: { en: "The server answered with status {0}.", ko: "서버가 요청을 처리하지 못했습니다. 상태 코드: {0}" },
   strange: { en: "The server’s answer could not be read.", ko: "서버의 응답을 읽을 수 없습니다." },
 };
-const LIVE_PAUSE = 250;  // milliseconds of quiet before a change translates again
+const LIVE_PAUSE = 250; // milliseconds of quiet before a change translates again
 
 // Ask the server; what is wrong becomes an error whose message is for the reader.
 async function askServer(path, body, signal) {
   let response;
   try {
-    response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
+    response = await fetch(path, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+      signal,
+    });
   } catch (error) {
     throw error.name === "AbortError" ? error : new Error(say(LIVE.gone));
   }
-  const answer = await response.json().catch((error) => { if (error.name === "AbortError") throw error; });
+  const answer = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+  });
   if (response.ok && answer) return answer;
   const detail = Array.isArray(answer?.detail) ? answer.detail.map((each) => each.msg).join("; ") : answer?.detail;
   throw new Error(detail || say(response.ok ? LIVE.strange : LIVE.refused, response.status));
 }
 
-const wordsIn = (text) => Array.from(new Intl.Segmenter(undefined, { granularity: "word" }).segment(text), ({ segment }) => segment);
+const wordsIn = (text) =>
+  Array.from(new Intl.Segmenter(undefined, { granularity: "word" }).segment(text), ({ segment }) => segment);
 
 // The words of `text` as nodes, those marked that are not in the longest run of words shared with `other`.
 function markDifferences(text, other) {
-  const own = wordsIn(text), others = wordsIn(other), width = others.length + 1;
+  const own = wordsIn(text);
+  const others = wordsIn(other);
+  const width = others.length + 1;
   const shared = new Uint16Array((own.length + 1) * width);
-  for (let i = own.length - 1; i >= 0; i--) for (let j = others.length - 1; j >= 0; j--) {
-    shared[i * width + j] = own[i] === others[j] ? shared[(i + 1) * width + j + 1] + 1 : Math.max(shared[(i + 1) * width + j], shared[i * width + j + 1]);
-  }
+  for (let i = own.length - 1; i >= 0; i--)
+    for (let j = others.length - 1; j >= 0; j--) {
+      shared[i * width + j] =
+        own[i] === others[j]
+          ? shared[(i + 1) * width + j + 1] + 1
+          : Math.max(shared[(i + 1) * width + j], shared[i * width + j + 1]);
+    }
   const nodes = [];
   for (let i = 0, j = 0; i < own.length; i++) {
     while (j < others.length && own[i] !== others[j] && shared[i * width + j + 1] === shared[i * width + j]) j++;
     if (own[i] === others[j]) j++;
-    else if (own[i].trim()) { nodes.push(make("mark", {}, own[i])); continue; }
+    else if (own[i].trim()) {
+      nodes.push(make("mark", {}, own[i]));
+      continue;
+    }
     nodes.push(own[i]);
   }
   return nodes;
 }
 
 // Names of models are unique; their titles need not be, and may repeat the name.
-const titleOf = ({ name, title }) => (title === name ? "" : title ?? "");
+const titleOf = ({ name, title }) => (title === name ? "" : (title ?? ""));
 
 class Live {
   constructor(settings) {
     this.settings = settings;
     this.models = settings.models;
-    this.off = new Map();   // attention's name → Set of heads
-    this.asked = null;      // the request whose answer is shown
-    this.shown = null;      // { trained, now }: both translations, if something is changed
-    this.trained = null;    // the last translation of the unchanged model: { key, text }
-    this.running = null;    // AbortController of the latest request; older answers are dropped
-    this.stale = false;     // what is shown does not answer what was asked last
-    this.walked = null;     // the scene that came with its walk, if that was not too large
+    this.off = new Map(); // attention's name → Set of heads
+    this.asked = null; // the request whose answer is shown
+    this.shown = null; // { trained, now }: both translations, if something is changed
+    this.trained = null; // the last translation of the unchanged model: { key, text }
+    this.running = null; // AbortController of the latest request; older answers are dropped
+    this.stale = false; // what is shown does not answer what was asked last
+    this.walked = null; // the scene that came with its walk, if that was not too large
     this.timer = null;
     this.error = "";
     this.build();
   }
 
-  get model() { return this.models[this.part.model.selectedIndex] ?? this.models[0]; }
-  get temperature() { return Number(this.part.temperature.value); }
-  get headsOff() { return [...this.off.values()].reduce((sum, heads) => sum + heads.size, 0); }
-  get isChanged() { return this.headsOff > 0 || this.temperature !== 1 || this.part.hard.checked; }
+  get model() {
+    return this.models[this.part.model.selectedIndex] ?? this.models[0];
+  }
+  get temperature() {
+    return Number(this.part.temperature.value);
+  }
+  get headsOff() {
+    return [...this.off.values()].reduce((sum, heads) => sum + heads.size, 0);
+  }
+  get isChanged() {
+    return this.headsOff > 0 || this.temperature !== 1 || this.part.hard.checked;
+  }
 
   // One form for the page's whole life: text, focus and caret survive when all else is drawn again.
   build() {
@@ -93,8 +133,17 @@ class Live {
     this.part = {
       text: make("textarea", { id: "live-text", rows: 2, dir: "auto", spellcheck: "false", enterkeyhint: "go" }),
       keys: make("span", { class: "keys" }),
-      model: make("select", { id: "live-model", onchange: () => this.changeModel() },
-        ...this.models.map((model) => make("option", { value: model.name }, [model.name, titleOf(model), model.languages].filter(Boolean).join(" · ")))),
+      model: make(
+        "select",
+        { id: "live-model", onchange: () => this.changeModel() },
+        ...this.models.map((model) =>
+          make(
+            "option",
+            { value: model.name },
+            [model.name, titleOf(model), model.languages].filter(Boolean).join(" · "),
+          ),
+        ),
+      ),
       beam: input("number", "beam", { min: 1, max: this.settings.most_beam, step: 1, onchange: () => this.later() }),
       temperature: input("range", "temperature", { min: 0.1, max: 5, step: 0.1, value: 1 }),
       degree: make("output", { for: "live-temperature" }),
@@ -107,23 +156,39 @@ class Live {
       examples: make("div", { class: "examples" }),
     };
     const { part } = this;
-    const label = (name, ...fields) => make("label", { for: `live-${name}`, data: { name } }, make("span", { class: "name" }), ...fields);
+    const label = (name, ...fields) =>
+      make("label", { for: `live-${name}`, data: { name } }, make("span", { class: "name" }), ...fields);
     this.labels = {
-      model: label("model", part.model), beam: label("beam", part.beam),
-      temperature: label("temperature", part.temperature, part.degree), hard: label("hard", part.hard),
+      model: label("model", part.model),
+      beam: label("beam", part.beam),
+      temperature: label("temperature", part.temperature, part.degree),
+      hard: label("hard", part.hard),
     };
-    this.root = make("form", { class: "live", novalidate: true, onsubmit: (event) => { event.preventDefault(); this.translate(); } },
+    this.root = make(
+      "form",
+      {
+        class: "live",
+        novalidate: true,
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.translate();
+        },
+      },
       part.text,
       make("div", { class: "row" }, this.labels.model, this.labels.beam, part.keys, part.submit),
-      make("div", { class: "row" }, this.labels.temperature, this.labels.hard, part.off, part.reset), part.error, part.effect, part.examples);
+      make("div", { class: "row" }, this.labels.temperature, this.labels.hard, part.off, part.reset),
+      part.error,
+      part.effect,
+      part.examples,
+    );
     this.labels.model.hidden = this.models.length < 2;
     part.text.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;  // an input method takes Enter for itself
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // an input method takes Enter for itself
       event.preventDefault();
       this.root.requestSubmit();
     });
     part.temperature.addEventListener("input", () => this.refresh());
-    part.temperature.addEventListener("change", () => this.change());  // on release: an answer amid a drag would end it
+    part.temperature.addEventListener("change", () => this.change()); // on release: an answer amid a drag would end it
   }
 
   form() {
@@ -141,7 +206,9 @@ class Live {
     part.beam.placeholder = this.model.beam ?? say(LIVE.usual);
     part.degree.textContent = this.temperature.toFixed(1);
     part.off.textContent = this.headsOff ? say(LIVE.off, this.headsOff) : "";
-    part.off.title = [...this.off].map(([name, heads]) => `${name}: ${[...heads].map((head) => head + 1).join(", ")}`).join("\n");
+    part.off.title = [...this.off]
+      .map(([name, heads]) => `${name}: ${[...heads].map((head) => head + 1).join(", ")}`)
+      .join("\n");
     part.reset.textContent = say(LIVE.reset);
     part.reset.hidden = !this.isChanged;
     part.submit.textContent = say(this.running ? LIVE.busy : LIVE.translate);
@@ -156,17 +223,45 @@ class Live {
 
   drawEffect() {
     const { trained, now } = this.shown ?? {};
-    const line = (name, text, other) => make("div", {}, make("dt", {}, say(LIVE[name])), make("dd", { dir: "auto" }, ...orNothing(text, ...markDifferences(text, other))));
-    this.part.effect.replaceChildren(...(!this.shown ? [] : trained === now ? [make("p", { class: "muted" }, say(LIVE.same))]
-      : [make("dl", {}, line("trained", trained, now), line("now", now, trained))]));
+    const line = (name, text, other) =>
+      make(
+        "div",
+        {},
+        make("dt", {}, say(LIVE[name])),
+        make("dd", { dir: "auto" }, ...orNothing(text, ...markDifferences(text, other))),
+      );
+    this.part.effect.replaceChildren(
+      ...(!this.shown
+        ? []
+        : trained === now
+          ? [make("p", { class: "muted" }, say(LIVE.same))]
+          : [make("dl", {}, line("trained", trained, now), line("now", now, trained))]),
+    );
   }
 
   drawExamples() {
-    const examples = page.scene || this.running ? [] : this.settings.examples ?? [];
-    this.part.examples.replaceChildren(...(examples.length === 0 ? [] : [
-      make("p", { class: "muted" }, say(LIVE.examples)),
-      ...examples.map((text) => make("button", { type: "button", dir: "auto", onclick: () => { this.part.text.value = text; this.translate(); } }, text)),
-    ]));
+    const examples = page.scene || this.running ? [] : (this.settings.examples ?? []);
+    this.part.examples.replaceChildren(
+      ...(examples.length === 0
+        ? []
+        : [
+            make("p", { class: "muted" }, say(LIVE.examples)),
+            ...examples.map((text) =>
+              make(
+                "button",
+                {
+                  type: "button",
+                  dir: "auto",
+                  onclick: () => {
+                    this.part.text.value = text;
+                    this.translate();
+                  },
+                },
+                text,
+              ),
+            ),
+          ]),
+    );
   }
 
   isOff(name, head) {
@@ -210,9 +305,15 @@ class Live {
 
   request(walk = false) {
     return {
-      model: this.model.name, text: this.part.text.value.trim(), beam: this.part.beam.valueAsNumber || null,
-      off: Object.fromEntries([...this.off].map(([name, heads]) => [name, [...heads].sort((one, other) => one - other)])),
-      temperature: this.temperature, hard: this.part.hard.checked, walk,
+      model: this.model.name,
+      text: this.part.text.value.trim(),
+      beam: this.part.beam.valueAsNumber || null,
+      off: Object.fromEntries(
+        [...this.off].map(([name, heads]) => [name, [...heads].sort((one, other) => one - other)]),
+      ),
+      temperature: this.temperature,
+      hard: this.part.hard.checked,
+      walk,
     };
   }
 
@@ -220,7 +321,11 @@ class Live {
   async unchanged(asked, signal) {
     const key = JSON.stringify([asked.model, asked.beam, asked.text]);
     if (this.trained?.key !== key) {
-      const { scenes } = await askServer("attention", { ...asked, off: {}, temperature: 1, hard: false, walk: false }, signal);
+      const { scenes } = await askServer(
+        "attention",
+        { ...asked, off: {}, temperature: 1, hard: false, walk: false },
+        signal,
+      );
       this.trained = { key, text: wholeText(scenes) };
     }
     return this.trained.text;
@@ -228,14 +333,21 @@ class Live {
 
   async translate() {
     clearTimeout(this.timer);
-    const asked = this.request(), isChanged = this.isChanged, length = [...asked.text].length, most = this.settings.most_characters;
-    this.error = !asked.text ? say(LIVE.empty)
-      : most && length > most ? say(LIVE.long, length.toLocaleString("en"), most.toLocaleString("en")) : "";
+    const asked = this.request();
+    const isChanged = this.isChanged;
+    const length = [...asked.text].length;
+    const most = this.settings.most_characters;
+    this.error = !asked.text
+      ? say(LIVE.empty)
+      : most && length > most
+        ? say(LIVE.long, length.toLocaleString("en"), most.toLocaleString("en"))
+        : "";
     this.stale = true;
     if (this.error) return this.stop();
     await this.run(async (signal) => {
       const { scenes } = await askServer("attention", asked, signal);
-      if (!isChanged) this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: wholeText(scenes) };
+      if (!isChanged)
+        this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: wholeText(scenes) };
       const trained = await this.unchanged(asked, signal);
       return () => {
         this.asked = asked;
@@ -248,7 +360,7 @@ class Live {
 
   // The numbers of the walk are many, and come only when they are looked at.
   async loadWalk() {
-    if (this.walked === page.scene) return;  // it was asked for already, and is too large to be sent
+    if (this.walked === page.scene) return; // it was asked for already, and is too large to be sent
     const asked = this.asked ?? this.request();
     await this.run(async (signal) => {
       const { scenes } = await askServer("attention", { ...asked, walk: true }, signal);
@@ -271,7 +383,7 @@ class Live {
   // Only the latest request may change the page.
   async run(work) {
     this.running?.abort();
-    const running = this.running = new AbortController();
+    const running = (this.running = new AbortController());
     this.refresh();
     let finish = draw;
     try {
