@@ -1,20 +1,47 @@
-// Reads openapi.json and writes one section per endpoint, each with a form to try it. Text is always text, never markup.
+// Reads openapi.json and writes one section per endpoint, each with a form to try it.
+
+/**
+ * @typedef {{
+ *   $ref?: string,
+ *   anyOf?: Schema[],
+ *   enum?: unknown[],
+ *   const?: unknown,
+ *   type?: string,
+ *   items?: Schema,
+ *   additionalProperties?: Schema,
+ *   properties?: Record<string, Schema>,
+ *   required?: string[],
+ *   default?: unknown,
+ *   description?: string,
+ *   examples?: Record<string, unknown>[],
+ *   minimum?: number,
+ *   exclusiveMinimum?: number,
+ *   maximum?: number,
+ *   exclusiveMaximum?: number,
+ * }} Schema
+ * @typedef {Record<string, { schema: Schema }>} Content
+ * @typedef {{
+ *   description?: string,
+ *   summary?: string,
+ *   requestBody?: { content: Content },
+ *   responses: Record<string, { content?: Content }>,
+ * }} Endpoint
+ * @typedef {{
+ *   info: { description: string, version: string },
+ *   paths: Record<string, Record<string, Endpoint>>,
+ *   components: { schemas: Record<string, Schema> },
+ * }} Api
+ */
 
 const MOST_SHOWN = 20_000; // characters of an answer; an attention's is long
 
-function make(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else made.setAttribute(key, value);
-  }
-  made.append(...children.filter(Boolean));
-  return made;
-}
+/** @type {(reference: string) => string} */
+const nameOf = (reference) => reference.slice(reference.lastIndexOf("/") + 1);
 
 // A schema in words: "text or list of text", "whole number ≥ 1".
+/** @type {(schema: Schema) => string} */
 function inWords(schema) {
-  if (schema.$ref) return schema.$ref.split("/").pop();
+  if (schema.$ref) return nameOf(schema.$ref);
   if (schema.anyOf)
     return schema.anyOf
       .filter((each) => each.type !== "null")
@@ -24,6 +51,7 @@ function inWords(schema) {
     return (schema.enum ?? [schema.const]).map((each) => JSON.stringify(each)).join(" or ");
   if (schema.type === "array") return `list of ${inWords(schema.items ?? {})}`;
   if (schema.additionalProperties?.type) return `object of ${inWords(schema.additionalProperties)} by name`;
+  /** @type {Record<string, string>} */
   const names = {
     string: "text",
     integer: "whole number",
@@ -31,12 +59,14 @@ function inWords(schema) {
     boolean: "true or false",
     object: "object",
   };
-  const bounds = Object.entries({ minimum: "≥", exclusiveMinimum: ">", maximum: "≤", exclusiveMaximum: "<" })
-    .filter(([key]) => key in schema && Math.abs(schema[key]) < 1e15)
-    .map(([key, sign]) => `${sign} ${schema[key]}`);
-  return [names[schema.type] ?? "anything", bounds.join(", ")].filter(Boolean).join(" ");
+  const signs = { minimum: "≥", exclusiveMinimum: ">", maximum: "≤", exclusiveMaximum: "<" };
+  const bounds = namesOf(signs)
+    .filter((key) => Math.abs(schema[key] ?? Infinity) < 1e15)
+    .map((key) => `${signs[key]} ${schema[key]}`);
+  return [names[schema.type ?? ""] ?? "anything", bounds.join(", ")].filter(Boolean).join(" ");
 }
 
+/** @type {(schema: Schema, asked?: boolean) => HTMLElement} */
 function fields(schema, asked = false) {
   return make(
     "dl",
@@ -53,12 +83,14 @@ function fields(schema, asked = false) {
   );
 }
 
+/** @type {(schema: Schema | undefined, api: Api) => Schema | undefined} */
 function resolve(schema, api) {
-  return schema?.$ref ? api.components.schemas[schema.$ref.split("/").pop()] : schema;
+  return schema?.$ref ? api.components.schemas[nameOf(schema.$ref)] : schema;
 }
 
 // The documented example, in the order of the fields.
-function example({ properties, examples: [given] }) {
+/** @type {(schema: Schema) => Record<string, unknown>} */
+function example({ properties = {}, examples: [given] = [{}] }) {
   return Object.fromEntries(
     Object.keys(properties)
       .filter((name) => name in given)
@@ -67,6 +99,7 @@ function example({ properties, examples: [given] }) {
 }
 
 // The form of one endpoint: a body to edit if it takes one, a button, and the answer.
+/** @type {(path: string, method: string, preset?: Record<string, unknown>) => Child[]} */
 function trial(path, method, preset) {
   const answer = make("pre", { tabindex: "0", "aria-label": `Answer of ${path}`, "aria-live": "polite" });
   const state = make("span", { class: "soft" });
@@ -85,13 +118,14 @@ function trial(path, method, preset) {
       state.textContent = `${response.status}, ${Math.round(performance.now() - began)} ms, ${text.length.toLocaleString()} characters`;
       answer.textContent = shorten(pretty(text));
     } catch (error) {
-      state.textContent = `no answer: ${error.message}`;
+      state.textContent = `no answer: ${messageOf(error)}`;
     }
     button.disabled = false;
   }
   return [body && make("h3", {}, "Try it"), body, make("div", { class: "send" }, button, state), answer];
 }
 
+/** @type {(text: string) => string} */
 function pretty(text) {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -100,11 +134,13 @@ function pretty(text) {
   }
 }
 
+/** @type {(text: string) => string} */
 const shorten = (text) =>
   text.length > MOST_SHOWN
     ? `${text.slice(0, MOST_SHOWN)}\n… and ${(text.length - MOST_SHOWN).toLocaleString()} characters more`
     : text;
 
+/** @type {(path: string, method: string, about: Endpoint, api: Api) => HTMLElement} */
 function endpoint(path, method, about, api) {
   const asked = resolve(about.requestBody?.content["application/json"].schema, api);
   const answered = resolve(about.responses["200"]?.content?.["application/json"]?.schema, api);
@@ -122,10 +158,11 @@ function endpoint(path, method, about, api) {
 }
 
 async function draw() {
-  const main = document.getElementById("main");
+  const main = element("main");
   try {
+    /** @type {Api} */
     const api = await (await fetch("openapi.json")).json();
-    document.getElementById("about").textContent = `${api.info.description} Version ${api.info.version}.`;
+    element("about").textContent = `${api.info.description} Version ${api.info.version}.`;
     for (const [path, methods] of Object.entries(api.paths)) {
       for (const [method, about] of Object.entries(methods)) main.append(endpoint(path, method, about, api));
     }
@@ -136,7 +173,7 @@ async function draw() {
       main.append(make("section", { id: name }, make("h2", {}, name), fields(schema)));
     }
   } catch (error) {
-    main.append(make("p", {}, `openapi.json could not be read: ${error.message}`));
+    main.append(make("p", {}, `openapi.json could not be read: ${messageOf(error)}`));
   }
 }
 

@@ -52,10 +52,14 @@ const SAY = {
   programs: { en: "Programs ask by a JSON API: ", ko: "프로그램에서는 JSON API로 물을 수 있습니다: " },
 };
 const SHOWN = 20; // labels; a model may know thousands
+/** @type {AskPage} */
 const server = JSON.parse(element("data").textContent);
-let running = null; // AbortController of the latest question
+/** @type {AbortController | null} */
+let running = null; // of the latest question
+/** @type {() => Node[]} */
 let shown = () => []; // what the answer looks like in the language of the moment
 
+/** @type {(name: string, more: Attributes<HTMLInputElement>) => HTMLInputElement} */
 const field = (name, more) => make("input", { type: "number", id: `ask-${name}`, ...more });
 const part = {
   text: make("textarea", { id: "ask-text", rows: 3, dir: "auto", spellcheck: "false" }),
@@ -79,8 +83,23 @@ const part = {
   submit: make("button", { type: "submit", id: "ask-submit" }),
   error: make("p", { class: "error", role: "alert", hidden: true }),
 };
-const fields = ["model", "most", "temperature", "seed"].map((name) =>
+const FIELDS = /** @type {const} */ (["model", "most", "temperature", "seed"]);
+const fields = FIELDS.map((name) =>
   make("label", { for: `ask-${name}`, data: { name } }, make("span", { class: "name" }), part[name]),
+);
+const languages = namesOf(LANGUAGES).map((language) =>
+  make(
+    "button",
+    {
+      type: "button",
+      lang: language,
+      onclick: () => {
+        reader.language = language;
+        draw();
+      },
+    },
+    LANGUAGES[language],
+  ),
 );
 const form = make(
   "form",
@@ -106,15 +125,14 @@ const model = () => server.models[part.model.selectedIndex];
 const written = () => model().path === "/generate";
 
 function draw() {
-  document.documentElement.lang = page.language;
-  for (const button of document.querySelectorAll(".languages button"))
-    button.setAttribute("aria-pressed", String(button.lang === page.language));
-  for (const label of fields) {
-    const { name } = label.dataset;
-    label.firstChild.textContent = say(SAY[name]);
+  document.documentElement.lang = reader.language;
+  for (const button of languages) button.setAttribute("aria-pressed", String(button.lang === reader.language));
+  FIELDS.forEach((name, place) => {
+    const label = fields[place];
+    nameIn(label).textContent = say(SAY[name]);
     label.hidden = name === "model" ? server.models.length < 2 : !written();
-    if (SAY.hints[name]) label.title = say(SAY.hints[name]);
-  }
+    if (name !== "model") label.title = say(SAY.hints[name]);
+  });
   part.text.placeholder = say(SAY.placeholder[model().path]);
   part.text.setAttribute("aria-label", part.text.placeholder);
   part.keys.textContent = say(SAY.keys);
@@ -129,21 +147,26 @@ function clear() {
   running?.abort();
   running = null;
   part.error.hidden = true;
-  shown = () => (written() ? [] : [make("p", { class: "muted" }, say(SAY.labels, listed(model().labels)))]);
+  shown = () => (written() ? [] : [make("p", { class: "muted" }, say(SAY.labels, listed(model().labels ?? [])))]);
 }
 
+/** @type {(labels: string[]) => string} */
 function listed(labels) {
   const rest = labels.length - SHOWN;
   return rest > 0 ? `${labels.slice(0, SHOWN).join(", ")}, ${say(SAY.more, rest)}` : labels.join(", ");
 }
 
+/** @type {(message: string) => void} */
 function fail(message) {
   part.error.textContent = message;
   part.error.hidden = false;
 }
 
 async function submit() {
-  if (running) return running.abort();
+  if (running) {
+    running.abort();
+    return;
+  }
   clear();
   const text = part.text.value;
   const most = server.most_characters[model().path];
@@ -156,14 +179,16 @@ async function submit() {
         : "";
   if (wrong) {
     fail(wrong);
-    return draw();
+    draw();
+    return;
   }
-  const mine = (running = new AbortController());
+  const mine = new AbortController();
+  running = mine;
   draw();
   try {
     await (written() ? write : classify)(text, mine.signal);
   } catch (error) {
-    if (running === mine && error.name !== "AbortError") fail(error.message);
+    if (running === mine && !mine.signal.aborted) fail(messageOf(error));
   }
   if (running !== mine) return;
   running = null;
@@ -171,6 +196,7 @@ async function submit() {
 }
 
 // The response, or an error whose message is for the reader.
+/** @type {(body: object, signal: AbortSignal) => Promise<Response>} */
 async function ask(body, signal) {
   const { path, name } = model();
   const options = {
@@ -187,7 +213,9 @@ async function ask(body, signal) {
   throw new Error(answer?.detail ?? say(SAY.broken));
 }
 
+/** @type {(text: string, signal: AbortSignal) => Promise<void>} */
 async function classify(text, signal) {
+  /** @type {ClassifyAnswer} */
   const {
     classifications: [found],
   } = await (await ask({ text }, signal)).json();
@@ -211,12 +239,14 @@ async function classify(text, signal) {
       found.cut && say(SAY.cut),
       found.windows > 1 && say(SAY.windows, found.windows),
     ]
-      .filter(Boolean)
+      .filter(isThere)
       .map((remark) => make("p", { class: "muted" }, remark)),
   ];
 }
 
+/** @type {(prompt: string, signal: AbortSignal) => Promise<void>} */
 async function write(prompt, signal) {
+  /** @type {(input: HTMLInputElement) => number | undefined} */
   const number = (input) => (input.value === "" ? undefined : Number(input.value)); // left out of JSON: the server's own
   const asked = {
     prompt,
@@ -227,6 +257,7 @@ async function write(prompt, signal) {
   };
   const added = make("span", { class: "written" });
   const remark = make("p", { class: "muted" });
+  /** @type {Both} */
   let how = SAY.ended.stopped;
   let pieces = 0;
   let cut = false;
@@ -243,53 +274,49 @@ async function write(prompt, signal) {
       throw new Error(detail);
     },
     done: ({ generations: [found] }) => {
-      [how, pieces, cut, whole] = [SAY.ended[found.finish_reason], found.tokens.length, found.cut, true];
+      how = SAY.ended[found.finish_reason];
+      pieces = found.tokens.length;
+      cut = found.cut;
+      whole = true;
     },
   });
   if (!whole) throw new Error(say(SAY.broken));
 }
 
+/**
+ * @typedef {{
+ *   text: (event: { text: string }) => void,
+ *   error: (event: { detail: string }) => void,
+ *   done: (event: GenerateAnswer) => void,
+ * }} Handled
+ */
+
 // Calls what handles each server-sent event; one event is two lines and an empty one.
+/** @type {(response: Response, handle: Handled) => Promise<void>} */
 async function eachEvent(response, handle) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  if (!response.body) throw new Error(say(SAY.broken));
+  const stream = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ""; ; ) {
-    const { value, done } = await reader.read().catch((error) => {
+    const { value, done } = await stream.read().catch((error) => {
       throw error.name === "AbortError" ? error : new Error(say(SAY.broken));
     });
     if (done) return;
     const events = (rest + value).split("\n\n");
-    rest = events.pop();
+    rest = events.pop() ?? "";
     for (const event of events) {
-      const [, kind, data] = event.match(/^event: (.*)\ndata: (.*)$/);
-      handle[kind](JSON.parse(data));
+      const { kind, data } = event.match(/^event: (?<kind>text|error|done)\ndata: (?<data>.*)$/)?.groups ?? {};
+      if (!kind) throw new Error(say(SAY.broken));
+      handle[/** @type {keyof Handled} */ (kind)](JSON.parse(data));
     }
   }
 }
 
-page.language = /^ko\b/.test(navigator.language) ? "ko" : "en";
 element("header").append(
   make(
     "div",
     { class: "title" },
     make("h1", { id: "title" }),
-    make(
-      "div",
-      { class: "languages", role: "group", "aria-label": "Language · 언어" },
-      ...["en", "ko"].map((language) =>
-        make(
-          "button",
-          {
-            type: "button",
-            lang: language,
-            onclick: () => {
-              page.language = language;
-              draw();
-            },
-          },
-          { en: "English", ko: "한국어" }[language],
-        ),
-      ),
-    ),
+    make("div", { class: "languages", role: "group", "aria-label": "Language · 언어" }, ...languages),
   ),
   form,
 );

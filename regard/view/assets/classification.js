@@ -1,11 +1,5 @@
 // The maps of a decision: every layer and head small, the chosen one large.
 
-const LOOK = { strongest: { en: "Strongest", ko: "가장 강한 곳" } }; // what heat.js says besides
-const MOST_CELLS = 1500;
-const DENSE = 72;
-const DEEP = 0.63;
-const UPRIGHT = /^[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60]+$/;
-const brief = (weight) => (weight >= 0.995 ? "1" : weight.toFixed(2).slice(1));
 const TEXT = {
   layer: { en: "layer {0}", ko: "{0}층" },
   head: { en: "head {0}", ko: "헤드 {0}" },
@@ -16,10 +10,14 @@ const TEXT = {
   enlarge: { en: "Choose one to enlarge it.", ko: "하나를 고르면 크게 보입니다." },
 };
 
+/** @type {(root: Element, shown: { words: string[], weights: Tensor }, choice: { layer: number, head: Head }) => void} */
 function drawMaps(root, { words, weights }, choice) {
   const [layers, heads] = weights.shape;
-  const named = (head) => (head === "mean" ? say(TEXT.mean) : say(TEXT.head, head + 1));
-  const choices = [...(heads > 1 ? ["mean"] : []), ...Array(heads).keys()];
+  /** @type {(head: Head) => string} */
+  const named = (head) => (typeof head === "number" ? say(TEXT.head, head + 1) : say(TEXT.mean));
+  /** @type {Head[]} */
+  const choices = [...(heads > 1 ? /** @type {const} */ (["mean"]) : []), ...Array(heads).keys()];
+  /** @type {(layer: number, head: Head) => HTMLElement} */
   const button = (layer, head) =>
     make(
       "div",
@@ -63,11 +61,13 @@ function drawMaps(root, { words, weights }, choice) {
 }
 
 for (const root of document.querySelectorAll(".maps")) {
-  const { words, weights } = JSON.parse(root.querySelector("script").textContent);
+  /** @type {Maps} */
+  const { words, weights } = JSON.parse(root.querySelector("script")?.textContent ?? "null");
   const tensor = unpack(weights);
+  /** @type {{ layer: number, head: Head }} */
   const choice = { layer: tensor.shape[0] - 1, head: tensor.shape[1] > 1 ? "mean" : 0 };
   const again = () => {
-    page.language = document.documentElement.lang;
+    reader.language = document.documentElement.lang === "ko" ? "ko" : "en";
     drawMaps(root, { words, weights: tensor }, choice);
   };
   new MutationObserver(again).observe(document.documentElement, { attributeFilter: ["lang"] });

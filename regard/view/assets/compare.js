@@ -13,21 +13,28 @@ const COMPARE = {
   pieces: { en: "Probability of each piece", ko: "조각마다의 확률" },
 };
 
+/**
+ * @typedef {{ text: string, scenes: Scene[], facts: Record<string, string>, pieces: { token: string, probability?: number }[] }} Compared
+ * @type {{ chosen: Set<string> | null, asked: string, answers: Map<string, Promise<Compared>> }}
+ */
 const compareState = { chosen: null, asked: "", answers: new Map() }; // of the text asked, model's name → promise
 
 // A model without any attention has no scenes; its text and probabilities come from /translate.
+/** @type {(model: LiveModel, beam: number | null, text: string) => Promise<Compared>} */
 async function askToCompare(model, beam, text) {
   if (Object.values(model.attentions).flat().length > 0) {
+    /** @type {AttentionAnswer} */
     const { scenes } = await askServer("attention", { model: model.name, text, beam });
     return {
       text: wholeText(scenes),
       scenes,
       facts: scenes[0].facts,
       pieces: scenes.flatMap(({ target, alternatives }) =>
-        target.tokens.map((token, t) => [token, alternatives[t]?.probability]),
+        target.tokens.map((token, t) => ({ token, probability: alternatives[t]?.probability })),
       ),
     };
   }
+  /** @type {TranslateAnswer} */
   const {
     translations: [given],
   } = await askServer("translate", { model: model.name, text, beam });
@@ -35,22 +42,24 @@ async function askToCompare(model, beam, text) {
     text: given.text,
     scenes: [],
     facts: {},
-    pieces: given.tokens.map((token, t) => [token, Math.exp(given.token_log_probabilities[t])]),
+    pieces: given.tokens.map((token, t) => ({ token, probability: Math.exp(given.token_log_probabilities[t]) })),
   };
 }
 
-function answerOf(model) {
-  const { beam, text } = page.live.asked;
+/** @type {(model: LiveModel, request: LiveRequest) => Promise<Compared>} */
+function answerOf(model, { beam, text }) {
   const asked = JSON.stringify([beam, text]);
   if (asked !== compareState.asked) Object.assign(compareState, { asked, answers: new Map() });
   const { answers } = compareState;
-  if (!answers.has(model.name)) {
-    answers.set(model.name, askToCompare(model, beam, text));
-    answers.get(model.name).catch(() => answers.delete(model.name)); // so that it is tried again
-  }
-  return answers.get(model.name);
+  const known = answers.get(model.name);
+  if (known) return known;
+  const answer = askToCompare(model, beam, text);
+  answers.set(model.name, answer);
+  answer.catch(() => answers.delete(model.name)); // so that it is tried again
+  return answer;
 }
 
+/** @type {(scene: Scene) => HTMLElement} */
 function comparedMap(scene) {
   if (!scene.attention.cross) return make("p", { class: "muted" }, say(COMPARE.none));
   const weights = tensorOf(scene.attention.cross.weights);
@@ -71,11 +80,12 @@ function comparedMap(scene) {
   );
 }
 
+/** @type {(pieces: Compared["pieces"]) => HTMLElement} */
 function comparedPieces(pieces) {
   return make(
     "p",
     { class: "pieces", dir: "auto" },
-    ...pieces.flatMap(([token, probability]) => [
+    ...pieces.flatMap(({ token, probability }) => [
       token.startsWith("▁") || isSpecial(token) ? " " : "",
       make(
         "span",
@@ -92,9 +102,10 @@ function comparedPieces(pieces) {
   );
 }
 
+/** @type {(column: HTMLElement, answer: Compared, first: string) => void} */
 function fillColumn(column, answer, first) {
   column.setAttribute("aria-busy", "false");
-  column.lastChild.replaceWith(
+  column.lastElementChild?.replaceWith(
     make(
       "div",
       {},
@@ -118,10 +129,13 @@ function fillColumn(column, answer, first) {
   );
 }
 
+/** @type {(root: HTMLElement) => void} */
 function drawCompare(root) {
-  const { models } = page.live;
+  if (!page.live?.asked) return;
+  const { models, asked } = page.live;
   compareState.chosen ??= new Set(models.slice(0, 2).map((model) => model.name));
-  const chosen = models.filter((model) => compareState.chosen.has(model.name));
+  const names = compareState.chosen;
+  const chosen = models.filter((model) => names.has(model.name));
   const choice = make(
     "fieldset",
     { class: "models" },
@@ -133,9 +147,9 @@ function drawCompare(root) {
         make("input", {
           type: "checkbox",
           id: `compare-${number}`,
-          checked: compareState.chosen.has(model.name),
-          onchange: ({ target }) => {
-            compareState.chosen[target.checked ? "add" : "delete"](model.name);
+          checked: names.has(model.name),
+          onchange: ({ currentTarget }) => {
+            names[currentTarget.checked ? "add" : "delete"](model.name);
             draw();
           },
         }),
@@ -157,14 +171,14 @@ function drawCompare(root) {
     choice,
     make("div", { class: "side-by-side" }, ...columns),
   );
-  const first = chosen.length ? answerOf(chosen[0]).catch(() => null) : null;
+  const first = chosen.length ? answerOf(chosen[0], asked).catch(() => null) : null;
   chosen.forEach(async (model, number) => {
     try {
-      const answer = await answerOf(model);
+      const answer = await answerOf(model, asked);
       fillColumn(columns[number], answer, (await first)?.text ?? answer.text);
     } catch (error) {
       columns[number].setAttribute("aria-busy", "false");
-      columns[number].lastChild.replaceWith(make("p", { class: "error", role: "alert" }, error.message));
+      columns[number].lastElementChild?.replaceWith(make("p", { class: "error", role: "alert" }, messageOf(error)));
     }
   });
 }

@@ -1,5 +1,6 @@
 // The page of learning curves: every measure over updates and over time, a lane for each run.
 
+/** @type {CurvePage} */
 const { runs, command } = JSON.parse(element("data").textContent);
 const SAYS = {
   title: { en: "How they learned", ko: "학습 과정" },
@@ -23,6 +24,7 @@ const SAYS = {
     ko: "시간은 업데이트에 든 시간이며 검증은 들어가지 않습니다.",
   },
 };
+/** @type {Record<string, Both>} */
 const NAMES = {
   loss: { en: "loss", ko: "손실" },
   perplexity: { en: "perplexity", ko: "퍼플렉서티" },
@@ -30,15 +32,22 @@ const NAMES = {
   bleu: { en: "BLEU", ko: "BLEU" },
   learning_rate: { en: "learning rate", ko: "학습률" },
 };
+/** @type {(measure: string) => string} */
 const named = (measure) => (Object.hasOwn(NAMES, measure) ? say(NAMES[measure]) : measure);
+/** @type {(value: number) => string} */
 const whole = (value) => Math.round(value).toLocaleString("en");
 const measures = [...new Set(runs.flatMap(({ best }) => Object.keys(best)))].sort(
-  (a, b) => (a === "loss") - (b === "loss"),
+  (a, b) => Number(a === "loss") - Number(b === "loss"),
 );
 const long = Math.max(...runs.map(({ seconds }) => seconds)) > 300;
 
+/**
+ * @typedef {(measured: Measured) => number} Axis
+ * @type {() => { unit: string, time: Axis, list: [title: string, at: Axis][] }}
+ */
 function axes() {
   const unit = say(long ? SAYS.minutes : SAYS.seconds);
+  /** @type {Axis} */
   const time = ({ seconds }) => (long ? seconds / 60 : seconds);
   return {
     unit,
@@ -50,6 +59,7 @@ function axes() {
   };
 }
 
+/** @type {(measure: string, kind: "train" | "valid", title: string, at: Axis, quiet?: boolean) => ChartLine[]} */
 const linesOf = (measure, kind, title, at, quiet = false) => {
   const { unit, time } = axes();
   return runs.map(({ name, [kind]: lines }, number) => ({
@@ -73,6 +83,7 @@ const linesOf = (measure, kind, title, at, quiet = false) => {
   }));
 };
 
+/** @type {(measure: string) => HTMLElement[]} */
 function chartsOf(measure) {
   const title = say(SAYS.validation, named(measure));
   const withTraining = measure === "loss";
@@ -101,6 +112,7 @@ function rates() {
 }
 
 function table() {
+  /** @type {(text: string, small?: string) => HTMLElement} */
   const cell = (text, small) => make("td", {}, text, small && make("small", {}, small));
   return make(
     "div",
@@ -132,9 +144,10 @@ function table() {
             make("td", {}, laneName(name, number)),
             cell(whole(update)),
             cell((seconds / 60).toFixed(1)),
-            ...measures.map((each) =>
-              best[each] ? cell(best[each][each].toFixed(3), say(SAYS.at, whole(best[each].update))) : cell("–"),
-            ),
+            ...measures.map((each) => {
+              const found = best[each];
+              return found ? cell(found[each].toFixed(3), say(SAYS.at, whole(found.update))) : cell("–");
+            }),
           ),
         ),
       ),
@@ -143,7 +156,7 @@ function table() {
 }
 
 function drawAll() {
-  document.documentElement.lang = page.language;
+  document.documentElement.lang = reader.language;
   element("header").replaceChildren(
     make("div", { class: "title" }, make("h1", {}, runs.map(({ name }) => name).join(" · ")), languageButtons(drawAll)),
     table(),
@@ -166,5 +179,4 @@ function drawAll() {
   element("command").textContent = command;
 }
 
-page.language = /^ko\b/.test(navigator.language) ? "ko" : "en";
 drawAll();

@@ -46,30 +46,35 @@ const LIVE = {
 const LIVE_PAUSE = 250; // milliseconds of quiet before a change translates again
 
 // Ask the server; what is wrong becomes an error whose message is for the reader.
+/**
+ * @template Answer
+ * @param {string} path
+ * @param {object} body
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Answer>}
+ */
 async function askServer(path, body, signal) {
-  let response;
-  try {
-    response = await fetch(path, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-      signal,
-    });
-  } catch (error) {
+  const headers = { "Content-Type": "application/json" };
+  const asked = fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  const response = await asked.catch((error) => {
     throw error.name === "AbortError" ? error : new Error(say(LIVE.gone));
-  }
+  });
   const answer = await response.json().catch((error) => {
     if (error.name === "AbortError") throw error;
   });
   if (response.ok && answer) return answer;
-  const detail = Array.isArray(answer?.detail) ? answer.detail.map((each) => each.msg).join("; ") : answer?.detail;
+  const detail = Array.isArray(answer?.detail)
+    ? answer.detail.map((/** @type {{ msg: string }} */ each) => each.msg).join("; ")
+    : answer?.detail;
   throw new Error(detail || say(response.ok ? LIVE.strange : LIVE.refused, response.status));
 }
 
+/** @type {(text: string) => string[]} */
 const wordsIn = (text) =>
   Array.from(new Intl.Segmenter(undefined, { granularity: "word" }).segment(text), ({ segment }) => segment);
 
 // The words of `text` as nodes, those marked that are not in the longest run of words shared with `other`.
+/** @type {(text: string, other: string) => (Node | string)[]} */
 function markDifferences(text, other) {
   const own = wordsIn(text);
   const others = wordsIn(other);
@@ -82,6 +87,7 @@ function markDifferences(text, other) {
           ? shared[(i + 1) * width + j + 1] + 1
           : Math.max(shared[(i + 1) * width + j], shared[i * width + j + 1]);
     }
+  /** @type {(Node | string)[]} */
   const nodes = [];
   for (let i = 0, j = 0; i < own.length; i++) {
     while (j < others.length && own[i] !== others[j] && shared[i * width + j + 1] === shared[i * width + j]) j++;
@@ -96,22 +102,44 @@ function markDifferences(text, other) {
 }
 
 // Names of models are unique; their titles need not be, and may repeat the name.
+/** @type {(model: LiveModel) => string} */
 const titleOf = ({ name, title }) => (title === name ? "" : (title ?? ""));
 
+/**
+ * @typedef {{
+ *   model: string,
+ *   text: string,
+ *   beam: number | null,
+ *   off: Record<string, number[]>,
+ *   temperature: number,
+ *   hard: boolean,
+ *   walk: boolean,
+ * }} LiveRequest
+ */
 class Live {
+  /** @param {LiveSettings} settings */
   constructor(settings) {
     this.settings = settings;
     this.models = settings.models;
-    this.off = new Map(); // attention's name → Set of heads
+    /** @type {Map<string, Set<number>>} */
+    this.off = new Map(); // heads by the name of their attention
+    /** @type {LiveRequest | null} */
     this.asked = null; // the request whose answer is shown
-    this.shown = null; // { trained, now }: both translations, if something is changed
-    this.trained = null; // the last translation of the unchanged model: { key, text }
-    this.running = null; // AbortController of the latest request; older answers are dropped
+    /** @type {{ trained: string, now: string } | null} */
+    this.shown = null; // both translations, if something is changed
+    /** @type {{ key: string, text: string } | null} */
+    this.trained = null; // the last translation of the unchanged model
+    /** @type {AbortController | null} */
+    this.running = null; // of the latest request; older answers are dropped
     this.stale = false; // what is shown does not answer what was asked last
+    /** @type {Scene | null} */
     this.walked = null; // the scene that came with its walk, if that was not too large
-    this.timer = null;
+    this.timer = 0;
     this.error = "";
-    this.build();
+    this.part = this.makeParts();
+    this.labels = this.makeLabels();
+    this.root = this.makeForm();
+    this.listen();
   }
 
   get model() {
@@ -128,9 +156,10 @@ class Live {
   }
 
   // One form for the page's whole life: text, focus and caret survive when all else is drawn again.
-  build() {
+  makeParts() {
+    /** @type {(type: string, name: string, more: Attributes<HTMLInputElement>) => HTMLInputElement} */
     const input = (type, name, more) => make("input", { type, id: `live-${name}`, ...more });
-    this.part = {
+    return {
       text: make("textarea", { id: "live-text", rows: 2, dir: "auto", spellcheck: "false", enterkeyhint: "go" }),
       keys: make("span", { class: "keys" }),
       model: make(
@@ -155,16 +184,24 @@ class Live {
       effect: make("div", { class: "effect", "aria-live": "polite" }),
       examples: make("div", { class: "examples" }),
     };
+  }
+
+  makeLabels() {
     const { part } = this;
+    /** @type {(name: string, ...fields: HTMLElement[]) => HTMLLabelElement} */
     const label = (name, ...fields) =>
       make("label", { for: `live-${name}`, data: { name } }, make("span", { class: "name" }), ...fields);
-    this.labels = {
+    return {
       model: label("model", part.model),
       beam: label("beam", part.beam),
       temperature: label("temperature", part.temperature, part.degree),
       hard: label("hard", part.hard),
     };
-    this.root = make(
+  }
+
+  makeForm() {
+    const { part } = this;
+    return make(
       "form",
       {
         class: "live",
@@ -181,6 +218,10 @@ class Live {
       part.effect,
       part.examples,
     );
+  }
+
+  listen() {
+    const { part } = this;
     this.labels.model.hidden = this.models.length < 2;
     part.text.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // an input method takes Enter for itself
@@ -200,10 +241,10 @@ class Live {
     const { part } = this;
     part.text.setAttribute("aria-label", say(LIVE.text));
     part.text.placeholder = say(LIVE.placeholder);
-    for (const [name, label] of Object.entries(this.labels)) label.firstChild.textContent = say(LIVE[name]);
+    for (const name of namesOf(this.labels)) nameIn(this.labels[name]).textContent = say(LIVE[name]);
     this.labels.temperature.title = say(LIVE.temperatureHint);
     this.labels.hard.title = say(LIVE.hardHint);
-    part.beam.placeholder = this.model.beam ?? say(LIVE.usual);
+    part.beam.placeholder = String(this.model.beam ?? say(LIVE.usual));
     part.degree.textContent = this.temperature.toFixed(1);
     part.off.textContent = this.headsOff ? say(LIVE.off, this.headsOff) : "";
     part.off.title = [...this.off]
@@ -222,7 +263,7 @@ class Live {
   }
 
   drawEffect() {
-    const { trained, now } = this.shown ?? {};
+    /** @type {(name: "trained" | "now", text: string, other: string) => HTMLElement} */
     const line = (name, text, other) =>
       make(
         "div",
@@ -230,13 +271,12 @@ class Live {
         make("dt", {}, say(LIVE[name])),
         make("dd", { dir: "auto" }, ...orNothing(text, ...markDifferences(text, other))),
       );
-    this.part.effect.replaceChildren(
-      ...(!this.shown
-        ? []
-        : trained === now
-          ? [make("p", { class: "muted" }, say(LIVE.same))]
-          : [make("dl", {}, line("trained", trained, now), line("now", now, trained))]),
-    );
+    /** @type {(shown: { trained: string, now: string }) => HTMLElement} */
+    const drawn = ({ trained, now }) =>
+      trained === now
+        ? make("p", { class: "muted" }, say(LIVE.same))
+        : make("dl", {}, line("trained", trained, now), line("now", now, trained));
+    this.part.effect.replaceChildren(...(this.shown ? [drawn(this.shown)] : []));
   }
 
   drawExamples() {
@@ -264,10 +304,12 @@ class Live {
     );
   }
 
+  /** @type {(name: string, head: number) => boolean} */
   isOff(name, head) {
     return this.off.get(name)?.has(head) ?? false;
   }
 
+  /** @type {(name: string, head: number) => void} */
   toggle(name, head) {
     const heads = this.off.get(name) ?? new Set();
     if (!heads.delete(head)) heads.add(head);
@@ -279,7 +321,7 @@ class Live {
 
   reset() {
     this.off.clear();
-    this.part.temperature.value = 1;
+    this.part.temperature.value = "1";
     this.part.hard.checked = false;
     draw();
     this.later();
@@ -303,7 +345,8 @@ class Live {
     if (page.scene) this.timer = setTimeout(() => this.translate(), LIVE_PAUSE);
   }
 
-  request(walk = false) {
+  /** @type {() => LiveRequest} */
+  request() {
     return {
       model: this.model.name,
       text: this.part.text.value.trim(),
@@ -313,19 +356,18 @@ class Live {
       ),
       temperature: this.temperature,
       hard: this.part.hard.checked,
-      walk,
+      walk: false,
     };
   }
 
   // What the unchanged model writes; asked for only if it is not known.
+  /** @type {(asked: LiveRequest, signal: AbortSignal) => Promise<string>} */
   async unchanged(asked, signal) {
     const key = JSON.stringify([asked.model, asked.beam, asked.text]);
     if (this.trained?.key !== key) {
-      const { scenes } = await askServer(
-        "attention",
-        { ...asked, off: {}, temperature: 1, hard: false, walk: false },
-        signal,
-      );
+      const body = { ...asked, off: {}, temperature: 1, hard: false, walk: false };
+      /** @type {AttentionAnswer} */
+      const { scenes } = await askServer("attention", body, signal);
       this.trained = { key, text: wholeText(scenes) };
     }
     return this.trained.text;
@@ -345,6 +387,7 @@ class Live {
     this.stale = true;
     if (this.error) return this.stop();
     await this.run(async (signal) => {
+      /** @type {AttentionAnswer} */
       const { scenes } = await askServer("attention", asked, signal);
       if (!isChanged)
         this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: wholeText(scenes) };
@@ -363,11 +406,13 @@ class Live {
     if (this.walked === page.scene) return; // it was asked for already, and is too large to be sent
     const asked = this.asked ?? this.request();
     await this.run(async (signal) => {
+      /** @type {AttentionAnswer} */
       const { scenes } = await askServer("attention", { ...asked, walk: true }, signal);
       return () => {
-        const part = Math.max(0, page.scenes.indexOf(page.scene));
+        const part = Math.max(0, page.scene ? page.scenes.indexOf(page.scene) : 0);
         page.scenes = scenes;
-        this.walked = page.scene = scenes[part];
+        page.scene = scenes[part];
+        this.walked = page.scene;
         draw();
       };
     });
@@ -381,15 +426,17 @@ class Live {
   }
 
   // Only the latest request may change the page.
+  /** @type {(work: (signal: AbortSignal) => Promise<() => void>) => Promise<void>} */
   async run(work) {
     this.running?.abort();
-    const running = (this.running = new AbortController());
+    const running = new AbortController();
+    this.running = running;
     this.refresh();
     let finish = draw;
     try {
       finish = await work(running.signal);
     } catch (error) {
-      if (running === this.running) this.error = error.message;
+      if (running === this.running) this.error = messageOf(error);
     }
     if (running !== this.running) return;
     this.running = null;
@@ -397,6 +444,7 @@ class Live {
   }
 }
 
+/** @type {(settings: LiveSettings) => void} */
 function startLive(settings) {
   page.live = new Live(settings);
 }

@@ -43,15 +43,6 @@ const LOOK = {
   looks: { en: "looks at", ko: "보는 곳:" },
   seen: { en: "is looked at by", ko: "이것을 보는 곳:" },
   nobody: { en: "nobody", ko: "없음" },
-  entropy: { en: "entropy {0} bits", ko: "엔트로피 {0}비트" },
-  coverage: { en: "coverage {0}", ko: "받은 합 {0}" },
-  spread: { en: "entropy", ko: "엔트로피" },
-  received: { en: "coverage", ko: "받은 합" },
-  strongest: { en: "Strongest", ko: "가장 강한 곳" },
-  edges: {
-    en: "Bars: how spread out each row is (entropy), and how much each column received in all (coverage).",
-    ko: "막대: 각 행이 얼마나 퍼져 있는지(엔트로피)와 각 열이 모두 얼마나 받았는지(받은 합)를 나타냅니다.",
-  },
   map: { en: "Weights", ko: "가중치" },
   overview: { en: "Every layer and head", ko: "모든 층과 헤드" },
   enlarge: { en: "Choose one to enlarge it.", ko: "하나를 고르면 크게 보입니다." },
@@ -73,18 +64,16 @@ const LOOK = {
   },
 };
 
-const MOST_CELLS = 1500; // a larger map is one canvas: elements would make it slow
-const DENSE = 72; // with more rows or columns than this there is no room for labels
+const MERGED = /** @type {const} */ (["mean", "max"]); // ways to put all heads together
 const FAINT = 0.03; // lighter looks get no line, lest they cover the others
-const DEEP = 0.63; // darker shades carry text in the colour of the paper
-const UPRIGHT = /^[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60]+$/;
-
-const brief = (weight) => (weight >= 0.995 ? "1" : weight.toFixed(2).slice(1));
+/** @type {(head: Head) => string} */
 const headName = (head) => (typeof head === "number" ? `${say(LOOK.head)} ${head + 1}` : say(LOOK[head]));
 
+/** @type {(scene: Scene) => HTMLElement} */
 function controls(scene) {
   const { choice } = page;
-  const [layers, heads] = scene.attention[choice.kind].weights.shape;
+  const [layers, heads] = attentionOf(scene, choice.kind).weights.shape;
+  /** @type {(title: Both, options: { value: string | number, text: string, change?: Partial<Choice> }[], name: "kind" | "layer" | "head") => Child} */
   const group = (title, options, name) =>
     options.length > 1 &&
     make(
@@ -95,7 +84,7 @@ function controls(scene) {
         "aria-label": say(title),
       },
       make("span", { class: "name" }, say(title)),
-      ...options.map(([value, text, change]) =>
+      ...options.map(({ value, text, change }) =>
         make(
           "button",
           {
@@ -110,13 +99,15 @@ function controls(scene) {
       ),
     );
   // A pinned query means nothing to the other sentence.
-  const kinds = Object.keys(scene.attention).map((kind) => [
-    kind,
-    say(LOOK.kinds[kind]),
-    { kind, query: sidesOf(scene, kind).queries === sidesOf(scene, choice.kind).queries ? choice.query : null },
-  ]);
-  const numbers = (count) => Array.from({ length: count }, (_, index) => [index, String(index + 1)]);
-  const merged = heads > 1 ? ["mean", "max"].map((head) => [head, say(LOOK[head])]) : [];
+  const asks = sidesOf(scene, choice.kind).queries;
+  const kinds = namesOf(scene.attention).map((kind) => ({
+    value: kind,
+    text: say(LOOK.kinds[kind]),
+    change: { kind, query: sidesOf(scene, kind).queries === asks ? choice.query : null },
+  }));
+  /** @type {(count: number) => { value: string | number, text: string }[]} */
+  const numbers = (count) => Array.from({ length: count }, (_, index) => ({ value: index, text: String(index + 1) }));
+  const merged = heads > 1 ? MERGED.map((head) => ({ value: head, text: say(LOOK[head]) })) : [];
   return make(
     "div",
     { class: "controls" },
@@ -138,8 +129,9 @@ function controls(scene) {
   );
 }
 
+/** @type {(scene: Scene) => HTMLElement[]} */
 function warningsOf(scene) {
-  return Object.keys(LOOK.warnings).flatMap((kind) => {
+  return namesOf(LOOK.warnings).flatMap((kind) => {
     const found = scene.warnings.filter((warning) => warning.kind === kind);
     const texts = found.map(({ side, words }) => words.map((word) => scene[side].words[word].text).join(" "));
     const named = texts.map((text) => `“\u2068${text}\u2069”`).join(", "); // isolated: its direction is its own
@@ -148,7 +140,9 @@ function warningsOf(scene) {
 }
 
 // The kind of warning that a side's units deserve, as a class.
+/** @type {(scene: Scene, side: Side) => (unit: { first: number }) => string | undefined} */
 function marksOf(scene, side) {
+  /** @type {Map<number, string>} */
   const kinds = new Map();
   for (const warning of scene.warnings) {
     if (scene[warning.side] !== side) continue;
@@ -160,27 +154,33 @@ function marksOf(scene, side) {
 }
 
 // The small pictures are kept: drawing them is most of the work for a long sentence.
+/** @type {WeakMap<Tensor, Map<string, HTMLCanvasElement>>} */
 const pictures = new WeakMap();
+/** @type {(layers: Tensor, layer: number, head: Head, silent: number[]) => HTMLCanvasElement} */
 function pictureOf(layers, layer, head, silent) {
-  if (!pictures.has(layers)) pictures.set(layers, new Map());
-  const kept = pictures.get(layers);
+  const kept = pictures.get(layers) ?? new Map();
+  pictures.set(layers, kept);
   const name = `${layer} ${head} ${color("--accent")}`;
   if (!kept.has(name)) kept.set(name, thumbnail(mapOf(layers.at(layer), head, silent)));
   return kept.get(name);
 }
 
+/** @type {(scene: Scene) => HTMLElement | null} */
 function overview(scene) {
   const { choice } = page;
-  const { names, weights } = scene.attention[choice.kind];
+  const { names, weights } = attentionOf(scene, choice.kind);
   const layers = tensorOf(weights);
   const [count, heads] = layers.shape;
   if (count * heads === 1 && !page.live) return null; // it would show what is already there
-  const columns = [...Array(heads).keys(), ...(heads > 1 ? ["mean", "max"] : [])];
+  const columns = [...Array(heads).keys(), ...(heads > 1 ? MERGED : [])];
+  /** @type {(layer: number, head: Head) => string} */
   const title = (layer, head) => `${say(LOOK.nthLayer, layer + 1)}, ${headName(head)}`;
+  /** @type {(layer: number, head: Head) => HTMLElement} */
   const cell = (layer, head) => {
-    const name = typeof head === "number" && page.live ? names[layer] : undefined;
     const silent = silentHeads(scene, choice.kind, layer);
-    const off = name ? page.live.isOff(name, head) : silent.includes(head);
+    const { live } = page;
+    const hasSwitch = live && typeof head === "number" && names[layer] !== undefined;
+    const off = hasSwitch ? live.isOff(names[layer], head) : typeof head === "number" && silent.includes(head);
     return make(
       "div",
       { class: off ? "head off" : "head" },
@@ -196,7 +196,7 @@ function overview(scene) {
         },
         pictureOf(layers, layer, head, silent),
       ),
-      name !== undefined &&
+      hasSwitch &&
         make(
           "button",
           {
@@ -206,7 +206,7 @@ function overview(scene) {
             role: "switch",
             "aria-checked": String(!off),
             "aria-label": title(layer, head),
-            onclick: () => page.live.toggle(name, head),
+            onclick: () => live.toggle(names[layer], head),
           },
           say(off ? LOOK.off : LOOK.on),
         ),
@@ -234,37 +234,43 @@ function overview(scene) {
 }
 
 // What of the map's layer is switched off, as far as it concerns the map.
+/** @type {(silent: number[], head: Head) => string} */
 function silenceOf(silent, head) {
   if (typeof head === "number") return silent.includes(head) ? ` · ${say(LOOK.off)}` : "";
   return silent.length ? ` · ${say(silent.length === 1 ? LOOK.silentOne : LOOK.silent, silent.length)}` : "";
 }
 
 // Bring what was chosen into view: the overview may stand far below it.
+/** @type {(change: Partial<Choice>) => void} */
 function enlarge(change) {
   choose(change);
   const large = document.querySelector(".look .weights");
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  if (large.getBoundingClientRect().top < 0) large.scrollIntoView({ behavior: still ? "instant" : "smooth" });
+  if (large && large.getBoundingClientRect().top < 0) large.scrollIntoView({ behavior: still ? "instant" : "smooth" });
 }
 
 // Another part of the text or another model may have fewer of everything than what was chosen before.
+/** @type {(scene: Scene) => void} */
 function settle(scene) {
   const { choice } = page;
-  const [layers, heads] = scene.attention[choice.kind].weights.shape;
+  const [layers, heads] = attentionOf(scene, choice.kind).weights.shape;
   choice.layer = Math.min(choice.layer, layers - 1);
-  if (choice.head >= heads) choice.head = "mean";
-  if (choice.query >= sidesOf(scene, choice.kind).queries.tokens.length) choice.query = null;
+  if (typeof choice.head === "number" && choice.head >= heads) choice.head = "mean";
+  const written = sidesOf(scene, choice.kind).queries.tokens.length;
+  if (choice.query !== null && choice.query >= written) choice.query = null;
 }
 
+/** @type {(root: HTMLElement, scene: Scene) => void} */
 function drawLook(root, scene) {
   settle(scene);
   const { kind, layer, head, words } = page.choice;
   const { queries, keys } = sidesOf(scene, kind);
   const silent = silentHeads(scene, kind, layer);
-  const whole = mapOf(tensorOf(scene.attention[kind].weights).at(layer), head, silent);
+  const whole = mapOf(tensorOf(attentionOf(scene, kind).weights).at(layer), head, silent);
   const map = words ? mergeWords(whole, queries.words, keys.words) : whole;
   const units = { query: unitsOf(queries, words), key: unitsOf(keys, words) };
-  const nameOf = (side) => say(LOOK.sides[Object.keys(LOOK.sides).find((name) => scene[name] === side)]);
+  /** @type {(side: Side) => string} */
+  const nameOf = (side) => say(LOOK.sides[namesOf(LOOK.sides).find((name) => scene[name] === side) ?? "source"]);
   const titles = { query: say(LOOK.query, nameOf(queries)), key: say(LOOK.key, nameOf(keys)) };
   const marked = { query: marksOf(scene, queries), key: marksOf(scene, keys) };
   const shares = head !== "max";
@@ -279,7 +285,10 @@ function drawLook(root, scene) {
     queryTitle: nameOf(queries),
     keyTitle: nameOf(keys),
   });
-  root.addEventListener("point", ({ detail }) => band.show(detail && { side: "query", index: detail.query }));
+  root.addEventListener("point", (event) => {
+    const detail = event instanceof CustomEvent && event.detail;
+    band.show(detail ? { side: "query", index: detail.query } : null);
+  });
   root.addEventListener("keydown", (event) => event.key === "Escape" && band.release());
   root.append(
     controls(scene),

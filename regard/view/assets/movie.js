@@ -11,7 +11,6 @@ const MOVIE = {
   slider: { en: "Moment of the training", ko: "학습 시점" },
   update: { en: "update {0}", ko: "업데이트 {0}" },
   untrained: { en: "before training", ko: "학습 전" },
-  metrics: { loss: { en: "training loss", ko: "학습 손실" }, bleu: { en: "BLEU", ko: "BLEU" } },
   speed: { en: "Speed", ko: "속도" },
   probe: { en: "Sentence", ko: "문장" },
   layer: { en: "Layer", ko: "층" },
@@ -31,29 +30,38 @@ const MOVIE = {
     ko: "그림 위를 가리키거나 화살표 키를 쓰면 가중치를 읽을 수 있습니다.",
   },
 };
+/** @type {Record<string, Both>} */
+const MOVIE_METRICS = { loss: { en: "training loss", ko: "학습 손실" }, bleu: { en: "BLEU", ko: "BLEU" } };
 const MOVIE_SPEEDS = [0.5, 1, 2, 4];
 const MOVIE_PACE = 0.9; // seconds per frame at speed 1
 const MOVIE_EASE = 0.35; // seconds that a jump of the slider takes
 
 // What the reader chose; `at` is a moment between frames, `goal` the frame it moves to.
+/** @type {{ at: number, goal: number, playing: boolean, speed: number, probe: number, layer: number | null, head: Head, words: boolean }} */
 const movieState = { at: 0, goal: 0, playing: false, speed: 1, probe: 0, layer: null, head: "mean", words: false };
 
 const movesLittle = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 // The map of one frame, computed once per choice; frames are then mixed.
-function movieMaps(chosen) {
+/** @type {(movie: Movie, chosen: { probe: number, layer: number, head: Head, words: boolean }) => (number: number) => Tensor} */
+function movieMaps({ probes, frames }, chosen) {
+  /** @type {Map<number, Tensor>} */
   const known = new Map();
-  const { source, target } = page.movie.probes[chosen.probe];
+  const { source, target } = probes[chosen.probe];
+  /** @type {(number: number) => Tensor} */
+  const mapAt = (number) => {
+    const weights = tensorOf(frames[number].probes[chosen.probe].cross);
+    const map = mapOf(weights.at(Math.min(chosen.layer, weights.shape[0] - 1)), chosen.head);
+    return chosen.words ? mergeWords(map, target.words, source.words) : map;
+  };
   return (number) => {
-    if (!known.has(number)) {
-      const weights = tensorOf(page.movie.frames[number].probes[chosen.probe].cross);
-      const map = mapOf(weights.at(Math.min(chosen.layer, weights.shape[0] - 1)), chosen.head);
-      known.set(number, chosen.words ? mergeWords(map, target.words, source.words) : map);
-    }
-    return known.get(number);
+    const map = known.get(number) ?? mapAt(number);
+    known.set(number, map);
+    return map;
   };
 }
 
+/** @type {(one: Tensor, other: Tensor, share: number) => Tensor} */
 function mixMaps(one, other, share) {
   return new Tensor(
     one.shape,
@@ -61,8 +69,12 @@ function mixMaps(one, other, share) {
   );
 }
 
+/** @typedef {[row: number, column: number]} Cell */
+
 // How large the map's cells are and where they begin, so that it fills the room it has, if its sentence is long enough.
+/** @type {(rows: string[], columns: string[], room: number, pen: CanvasRenderingContext2D) => { start: number, top: number, across: number, down: number, wide: number, high: number }} */
 function movieGrid(rows, columns, room, pen) {
+  /** @type {(labels: string[]) => number} */
   const widest = (labels) => Math.min(120, Math.max(...labels.map((label) => pen.measureText(label).width)));
   const start = widest(rows) + 10;
   const slanted = widest(columns) * 0.75;
@@ -81,9 +93,13 @@ function movieGrid(rows, columns, room, pen) {
 
 // A heat map on a canvas that can be painted again at every moment, with one cell pointed at. Its columns run as their
 // text does; from right to left, the rows' names stand on the right.
+/**
+ * @param {string[]} rows
+ * @param {string[]} columns
+ */
 function makeMovieMap(rows, columns) {
   const canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": say(MOVIE.map) });
-  const brush = canvas.getContext("2d");
+  const brush = penOf(canvas);
   const font = `13px ${getComputedStyle(document.body).fontFamily}`;
   const direction = directionOf(columns.join(""));
   const isLeft = direction === "rtl";
@@ -91,8 +107,9 @@ function makeMovieMap(rows, columns) {
   const soft = color("--soft");
   const accent = color("--accent");
   const line = color("--line");
-  let grid = null;
+  let grid = movieGrid(rows, columns, 0, brush); // until it is known how much room there is
   let scale = 1;
+  /** @type {(room: number) => void} */
   const fit = (room) => {
     brush.font = font;
     grid = movieGrid(rows, columns, room, brush);
@@ -100,10 +117,12 @@ function makeMovieMap(rows, columns) {
     Object.assign(canvas, { width: Math.round(grid.wide * scale), height: Math.round(grid.high * scale) });
     Object.assign(canvas.style, { width: `${grid.wide}px`, height: `${grid.high}px` });
   };
+  /** @type {(row: number, column: number) => [x: number, y: number]} */
   const place = (row, column) => [
     isLeft ? grid.wide - grid.start - grid.across * (column + 1) : grid.start + grid.across * column,
     grid.top + grid.down * row,
   ];
+  /** @type {(text: string, x: number, y: number, turn: number, align: CanvasTextAlign) => void} */
   const label = (text, x, y, turn, align) => {
     brush.save();
     brush.translate(x, y);
@@ -112,16 +131,20 @@ function makeMovieMap(rows, columns) {
     brush.fillText(text, 0, 0, 120);
     brush.restore();
   };
+  /** @type {(map: Tensor, cell: Cell | null) => void} */
   const paint = (map, cell) => {
     const { across, down, wide, high, start, top } = grid;
+    /** @type {CanvasTextAlign[]} */
     const [near, far] = isLeft ? ["left", "right"] : ["right", "left"];
     brush.setTransform(scale, 0, 0, scale, 0, 0);
     brush.clearRect(0, 0, wide, high);
     Object.assign(brush, { font, textBaseline: "middle", fillStyle: soft });
-    rows.forEach((text, row) => label(text, isLeft ? wide - start + 8 : start - 8, top + down * (row + 0.5), 0, near));
-    columns.forEach((text, column) =>
-      label(text, place(0, column)[0] + across / 2, top - 8, isLeft ? Math.PI / 4 : -Math.PI / 4, far),
-    );
+    rows.forEach((text, row) => {
+      label(text, isLeft ? wide - start + 8 : start - 8, top + down * (row + 0.5), 0, near);
+    });
+    columns.forEach((text, column) => {
+      label(text, place(0, column)[0] + across / 2, top - 8, isLeft ? Math.PI / 4 : -Math.PI / 4, far);
+    });
     brush.fillStyle = accent;
     map.values.forEach((weight, index) => {
       const [x, y] = place(Math.floor(index / columns.length), index % columns.length);
@@ -141,6 +164,7 @@ function makeMovieMap(rows, columns) {
     brush.strokeRect(...place(...cell), across, down);
   };
   // The cell under a pointer, as [row, column].
+  /** @type {(event: PointerEvent) => Cell | null} */
   const find = (event) => {
     const box = canvas.getBoundingClientRect();
     const row = Math.floor((event.clientY - box.top - grid.top) / grid.down);
@@ -152,11 +176,16 @@ function makeMovieMap(rows, columns) {
 }
 
 // Pointer and arrow keys → the cell to be read, or null; `tell` is called when it has changed.
+/** @type {(heat: ReturnType<typeof makeMovieMap>, scroller: HTMLElement, rows: number, columns: number, tell: () => void) => () => Cell | null} */
 function followMovieMap(heat, scroller, rows, columns, tell) {
   const { canvas } = heat;
+  /** @type {(value: number, count: number) => number} */
   const within = (value, count) => Math.max(0, Math.min(count - 1, value));
+  /** @type {Cell | null} */
   let cell = null;
+  /** @type {Cell} */
   let last = [0, 0];
+  /** @type {(to: Cell | null) => void} */
   const point = (to) => {
     cell = to;
     last = to ?? last;
@@ -171,16 +200,18 @@ function followMovieMap(heat, scroller, rows, columns, tell) {
     if (!step) return;
     event.preventDefault();
     point([within(last[0] + step[0], rows), within(last[1] + step[1], columns)]);
-    const [x] = heat.place(...cell);
+    const [x] = heat.place(...last);
     const seen = canvas.getBoundingClientRect().left - scroller.getBoundingClientRect().left + x;
     if (seen < 0 || seen > scroller.clientWidth - 64) scroller.scrollBy(seen - scroller.clientWidth / 2, 0);
   });
   return () => cell;
 }
 
+/** @type {(update: number) => string} */
 const updateName = (update) => (update === 0 ? say(MOVIE.untrained) : say(MOVIE.update, update.toLocaleString("en")));
 
 // One small curve per metric, all over the same updates: what was measured, joined by straight lines.
+/** @type {(name: string, frames: Frame[]) => { part: HTMLElement, set: (at: number) => void }} */
 function movieCurve(name, frames) {
   const WIDE = 240;
   const HIGH = 56;
@@ -190,9 +221,11 @@ function movieCurve(name, frames) {
   const low = Math.min(...points.map(({ y }) => y));
   const high = Math.max(...points.map(({ y }) => y));
   const first = frames[0].update;
-  const last = frames.at(-1).update;
+  const last = frames[frames.length - 1].update;
+  /** @type {(update: number) => number} */
   const across = (update) => 4 + (WIDE - 8) * (last > first ? (update - first) / (last - first) : 0.5);
-  const up = (value) => HIGH - 4 - (HIGH - 8) * (high > low ? (value - low) / (high - low) : 0.5);
+  /** @type {(y: number) => number} */
+  const up = (y) => HIGH - 4 - (HIGH - 8) * (high > low ? (y - low) / (high - low) : 0.5);
   const mark = makeShape("line", { class: "mark", y1: 0, y2: HIGH });
   const value = make("dd");
   const dots = points.map(({ x, y }) => makeShape("circle", { cx: across(x), cy: up(y), r: 1.5 }));
@@ -203,31 +236,39 @@ function movieCurve(name, frames) {
     makeShape("polyline", { points: points.map(({ x, y }) => `${across(x)},${up(y)}`).join(" ") }),
     ...dots,
   );
+  /** @type {(at: number) => void} */
   const set = (at) => {
     const before = frames[Math.floor(at)];
     const after = frames[Math.ceil(at)];
     const x = across(before.update + (at % 1) * (after.update - before.update));
-    mark.setAttribute("x1", x);
-    mark.setAttribute("x2", x);
+    mark.setAttribute("x1", String(x));
+    mark.setAttribute("x2", String(x));
     const index = points.findLastIndex(({ number }) => number <= at);
     const here = points[index];
     dots.forEach((dot, each) => {
       dot.setAttribute("class", each === index ? "here" : "");
-      dot.setAttribute("r", each === index ? 3.5 : 1.5);
+      dot.setAttribute("r", each === index ? "3.5" : "1.5");
     });
     value.replaceChildren(
       ...(here ? [here.y.toFixed(Math.abs(here.y) < 10 ? 2 : 1), make("small", {}, ` ${updateName(here.x)}`)] : ["–"]),
     );
   };
   return {
-    part: make("div", {}, make("dt", {}, MOVIE.metrics[name] ? say(MOVIE.metrics[name]) : name), value, drawing),
+    part: make(
+      "div",
+      {},
+      make("dt", {}, Object.hasOwn(MOVIE_METRICS, name) ? say(MOVIE_METRICS[name]) : name),
+      value,
+      drawing,
+    ),
     set,
   };
 }
 
-function movieSettings(change) {
-  const { probes, frames } = page.movie;
+/** @type {(movie: Movie, change: (changed: Partial<typeof movieState>) => void) => HTMLElement} */
+function movieSettings({ probes, frames }, change) {
   const [layers, heads] = frames[0].probes[movieState.probe].cross.shape;
+  /** @type {(name: "probe" | "layer" | "head" | "speed", options: [value: string | number, text: string][], chosen: string | number | null, take: (value: string) => Head) => HTMLElement} */
   const select = (name, options, chosen, take) =>
     make(
       "label",
@@ -237,15 +278,16 @@ function movieSettings(change) {
         "select",
         {
           id: `movie-${name}`,
-          onchange: (event) => change({ [name]: take(event.target.value) }),
+          onchange: (event) => change({ [name]: take(event.currentTarget.value) }),
         },
         ...options.map(([value, text]) => make("option", { value, selected: value === chosen }, text)),
       ),
     );
+  /** @type {[value: Head, text: string][]} */
   const headOptions = [
     ["mean", say(MOVIE.mean)],
     ["max", say(MOVIE.max)],
-    ...Array.from({ length: heads }, (_, head) => [head, String(head + 1)]),
+    ...Array.from({ length: heads }, (_, head) => /** @type {[number, string]} */ ([head, String(head + 1)])),
   ];
   return make(
     "div",
@@ -279,7 +321,7 @@ function movieSettings(change) {
         type: "checkbox",
         id: "movie-words",
         checked: movieState.words,
-        onchange: (event) => change({ words: event.target.checked }),
+        onchange: (event) => change({ words: event.currentTarget.checked }),
       }),
       say(MOVIE.words),
     ),
@@ -287,9 +329,12 @@ function movieSettings(change) {
 }
 
 // The clock: moves `at` on while playing, or to the `goal`, and asks for one painting per picture of the screen.
+/** @type {(root: HTMLElement, last: number, paint: () => void) => () => void} */
 function movieClock(root, last, paint) {
+  /** @type {number | null} */
   let before = null;
   let pending = false;
+  /** @type {(now: number) => void} */
   function tick(now) {
     pending = false;
     if (!root.isConnected) return;
@@ -317,7 +362,9 @@ function movieClock(root, last, paint) {
   return start;
 }
 
+/** @type {(root: HTMLElement) => void} */
 function drawMovie(root) {
+  if (!page.movie) return;
   const { probes, frames } = page.movie;
   const last = frames.length - 1;
   movieState.probe = Math.min(movieState.probe, probes.length - 1);
@@ -328,7 +375,8 @@ function drawMovie(root) {
   movieState.at = Math.min(movieState.at, last);
 
   const probe = probes[movieState.probe];
-  const mapAt = movieMaps({ ...movieState });
+  const mapAt = movieMaps(page.movie, { ...movieState, layer: movieState.layer });
+  /** @type {(side: Side) => string[]} */
   const labels = (side) => (movieState.words ? side.words.map((word) => word.text) : side.tokens).map(readable);
   const rows = labels(probe.target);
   const columns = labels(probe.source);
@@ -362,7 +410,7 @@ function drawMovie(root) {
     },
   });
   const moment = make("output", { class: "position", for: "movie-slider" });
-  let map = null;
+  let map = mapAt(0);
 
   function paint() {
     // Who wants little motion sees whole frames, one after the other.
@@ -372,10 +420,10 @@ function drawMovie(root) {
     map = share === 0 ? mapAt(at) : mixMaps(mapAt(Math.floor(at)), mapAt(Math.ceil(at)), share);
     heat.paint(map, pointed());
     tell();
-    curves.forEach((curve) => curve.set(at));
+    for (const curve of curves) curve.set(at);
     wrote.replaceChildren(...orNothing(frames[near].probes[movieState.probe].text));
     play.textContent = say(movieState.playing ? MOVIE.pause : MOVIE.play);
-    if (movieState.playing || document.activeElement !== slider) slider.value = near;
+    if (movieState.playing || document.activeElement !== slider) slider.value = String(near);
     moment.textContent = updateName(frames[near].update);
     slider.setAttribute("aria-valuetext", moment.textContent);
   }
@@ -395,11 +443,12 @@ function drawMovie(root) {
         : [say(MOVIE.point)]),
     );
   }
-  const text = (name, element) => make("div", {}, make("h2", {}, say(MOVIE[name])), element);
+  /** @type {(name: "read" | "wrote" | "reference", content: HTMLElement) => HTMLElement} */
+  const text = (name, content) => make("div", {}, make("h2", {}, say(MOVIE[name])), content);
   root.append(
     make("p", { class: "muted" }, say(MOVIE.about)),
     make("div", { class: "instrument" }, play, slider, moment),
-    movieSettings((change) => {
+    movieSettings(page.movie, (change) => {
       Object.assign(movieState, change);
       draw();
     }),

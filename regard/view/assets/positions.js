@@ -39,27 +39,23 @@ const POSITIONS = {
 // What the sliders of the view are at; kept when it is drawn again.
 const positionsChoice = { dimension: 20, position: 12 };
 
+/** @type {(value: number) => string} */
 const signedNumber = (value) => {
   const text = value.toFixed(Math.abs(value) < 100 ? 2 : 1);
   return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
 };
 
+/** @type {(tensors: Tensor[]) => number} */
 const largestOf = (tensors) =>
   tensors.reduce(
     (most, tensor) => tensor.values.reduce((larger, value) => Math.max(larger, Math.abs(value)), most),
     1e-6,
   );
 
-// A colour of the style sheet as three numbers; a canvas spells any colour as #rrggbb.
-const colorReader = make("canvas").getContext("2d");
-function channelsOf(name) {
-  colorReader.fillStyle = color(name);
-  return [1, 3, 5].map((start) => parseInt(colorReader.fillStyle.slice(start, start + 2), 16));
-}
-
 // One pixel per number: `zero` is the paper, `most` away from it the full colours.
+/** @type {(canvas: HTMLCanvasElement, tensor: Tensor, most: number, zero: number) => void} */
 function paintSigned(canvas, tensor, most, zero) {
-  const context = canvas.getContext("2d");
+  const context = penOf(canvas);
   const image = context.createImageData(canvas.width, canvas.height);
   const paper = channelsOf("--paper");
   const above = channelsOf("--accent");
@@ -76,9 +72,10 @@ function paintSigned(canvas, tensor, most, zero) {
 
 // A vector or matrix in colours. Pointer or arrow keys read single numbers through describe(row, column, value);
 // `rest` is what stands below in the meantime.
+/** @type {(tensor: Tensor, shown: { label: string, describe: (row: number, column: number, value: number) => string, rest?: string, zero?: number, most?: number, onpick?: (row: number, column: number) => void }) => HTMLElement} */
 function signedMap(tensor, { label, describe, rest = "", zero = 0, most = largestOf([tensor]) - zero, onpick }) {
   const rows = tensor.shape.length > 1 ? tensor.shape[0] : 1;
-  const columns = tensor.shape.at(-1);
+  const columns = tensor.shape[tensor.shape.length - 1];
   const canvas = make("canvas", {
     width: columns,
     height: rows,
@@ -94,11 +91,12 @@ function signedMap(tensor, { label, describe, rest = "", zero = 0, most = larges
   const reading = make("span", { class: "reading" }, rest);
   let row = 0;
   let column = 0;
+  /** @type {(toRow: number, toColumn: number) => void} */
   const read = (toRow, toColumn) => {
     row = Math.max(0, Math.min(rows - 1, toRow));
     column = Math.max(0, Math.min(columns - 1, toColumn));
     reading.textContent = describe(row, column, tensor.values[row * columns + column]);
-    canvas.setAttribute("aria-valuenow", row * columns + column);
+    canvas.setAttribute("aria-valuenow", String(row * columns + column));
     canvas.setAttribute("aria-valuetext", reading.textContent);
     cursor.hidden = false;
     Object.assign(cursor.style, {
@@ -112,6 +110,7 @@ function signedMap(tensor, { label, describe, rest = "", zero = 0, most = larges
     cursor.hidden = true;
     reading.textContent = rest;
   };
+  /** @type {Record<string, [number, number]>} */
   const moves = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
   canvas.addEventListener("pointermove", (event) => {
     const box = canvas.getBoundingClientRect();
@@ -138,38 +137,49 @@ function signedMap(tensor, { label, describe, rest = "", zero = 0, most = larges
 }
 
 // Of the maps in one step only one is a stop of the tab key; up and down lead to the others.
+/** @type {<Step extends HTMLElement>(step: Step) => Step} */
 function roveMaps(step) {
   const maps = [...step.querySelectorAll("canvas")];
-  const stopAt = (chosen) =>
-    maps.forEach((map) => {
-      map.tabIndex = map === chosen ? 0 : -1;
-    });
+  /** @type {(chosen: Element) => void} */
+  const stopAt = (chosen) => {
+    for (const map of maps) map.tabIndex = map === chosen ? 0 : -1;
+  };
   stopAt(maps[0]);
-  step.addEventListener("focusin", (event) => maps.includes(event.target) && stopAt(event.target));
+  step.addEventListener("focusin", (event) => {
+    const place = placeOf(event, maps);
+    if (place >= 0) stopAt(maps[place]);
+  });
   step.addEventListener("keydown", (event) => {
-    const next = maps[maps.indexOf(event.target) + { ArrowUp: -1, ArrowDown: 1 }[event.key]];
-    if (event.defaultPrevented || !next || !maps.includes(event.target)) return;
+    const along = event.key === "ArrowUp" ? -1 : event.key === "ArrowDown" ? 1 : 0;
+    const place = placeOf(event, maps);
+    const next = maps[place + along];
+    if (event.defaultPrevented || !along || !next || place < 0) return;
     event.preventDefault();
     next.focus();
   });
   return step;
 }
 
+/** @type {Record<string, "sub" | "sup" | "root">} */
+const MATH_FORMS = { _: "sub", "^": "sup", "√": "root" };
+
 // A line of mathematics: x_{t} below, x^{Q} above, √{d} under a root; single letters are italic, names are not.
+/** @type {(line: string) => HTMLElement} */
 function setMath(line) {
   const set = make("span", { class: "equation", dir: "ltr" });
   for (let place = 0; place < line.length; ) {
-    const form = { _: "sub", "^": "sup", "√": "root" }[line[place]];
+    const form = MATH_FORMS[line[place]];
     if (form && line[place + 1] === "{") {
       let end = place + 2;
-      for (let depth = 1; depth; end++) depth += { "{": 1, "}": -1 }[line[end]] ?? 0;
+      for (let depth = 1; depth && end < line.length; end++)
+        depth += line[end] === "{" ? 1 : line[end] === "}" ? -1 : 0;
       const inner = [...setMath(line.slice(place + 2, end - 1)).childNodes];
       if (form === "root") set.append("√", make("span", { class: "root" }, ...inner));
       else set.append(make(form, {}, ...inner));
       place = end;
       continue;
     }
-    const [word] = line.slice(place).match(/^[\p{L}\p{M}]+|^[^]/u);
+    const word = line.slice(place).match(/^[\p{L}\p{M}]+/u)?.[0] ?? String.fromCodePoint(line.codePointAt(place) ?? 0);
     set.append(/^[^\P{L}Σ]\p{M}*$/u.test(word) ? make("i", {}, word) : word);
     place += word.length;
   }
@@ -177,11 +187,14 @@ function setMath(line) {
 }
 
 // A line over the positions, with its zero and the chosen position.
+/** @type {(values: number[], mark?: number) => HTMLElement} */
 function drawPositionCurve(values, mark) {
   const high = Math.max(0, ...values);
   const low = Math.min(0, ...values);
   const span = high - low || 1;
+  /** @type {(index: number) => number} */
   const x = (index) => ((index + 0.5) / values.length) * 1000;
+  /** @type {(value: number) => number} */
   const y = (value) => 96 - ((value - low) / span) * 92;
   const points = values.map((value, index) => `${x(index).toFixed(1)},${y(value).toFixed(2)}`).join(" ");
   return make(
@@ -202,6 +215,7 @@ function drawPositionCurve(values, mark) {
 }
 
 // A slider over one axis, and the curve that belongs to where it is.
+/** @type {(settings: { id: string, name: string, most: number, value: number, onmove: (value: number) => void }) => HTMLElement} */
 function makePositionSlider({ id, name, most, value, onmove }) {
   const output = make("output", { for: id }, String(value));
   const input = make("input", {
@@ -219,6 +233,7 @@ function makePositionSlider({ id, name, most, value, onmove }) {
 }
 
 // Every two rows multiplied: [P, D] → [P, P].
+/** @type {(table: Tensor) => Tensor} */
 function positionProducts(table) {
   const [positions, width] = table.shape;
   const { values } = table;
@@ -227,11 +242,13 @@ function positionProducts(table) {
     for (let j = 0; j <= i; j++) {
       let sum = 0;
       for (let m = 0; m < width; m++) sum += values[i * width + m] * values[j * width + m];
-      products[i * positions + j] = products[j * positions + i] = sum;
+      products[i * positions + j] = sum;
+      products[j * positions + i] = sum;
     }
   return new Tensor([positions, positions], products);
 }
 
+/** @type {(table: Tensor, sinusoidal: boolean) => HTMLElement} */
 function drawPositionTable(table, sinusoidal) {
   const [positions, width] = table.shape;
   const plot = make("div", { class: "plot" });
@@ -278,6 +295,7 @@ function drawPositionTable(table, sinusoidal) {
   );
 }
 
+/** @type {(table: Tensor, sinusoidal: boolean) => HTMLElement} */
 function drawPositionProducts(table, sinusoidal) {
   const positions = table.shape[0];
   const products = positionProducts(table);
@@ -330,11 +348,12 @@ view({
   title: POSITIONS.title,
   available: (scene) => Boolean(scene?.positions),
   draw(root, scene) {
+    if (!scene.positions) return;
     const table = tensorOf(scene.positions);
     const sinusoidal = scene.shape.positions === "sinusoidal";
     positionsChoice.position = Math.min(positionsChoice.position, table.shape[0] - 1);
     positionsChoice.dimension = Math.min(positionsChoice.dimension, table.shape[1] - 1);
-    const equations = sinusoidal ? WALK_STEPS["position.sinusoidal"].equation.split(",  ").slice(1) : [];
+    const equations = sinusoidal ? SINUSOIDS : [];
     root.append(
       make("p", { class: "muted" }, say(sinusoidal ? POSITIONS.sinusoidal : POSITIONS.learned)),
       make("p", { class: "equations" }, ...equations.map((line) => setMath(line))),

@@ -1,16 +1,24 @@
 // The page of a race: what each lane scored, by length, over time, how fast, how large, and what it wrote and looked at.
 
+/** @type {RacePage} */
 const race = JSON.parse(element("data").textContent);
 const { lanes, buckets, samples, pairs } = race;
 const BY_CHANCE = 0.05;
+reader.language = "en"; // the only one that this page speaks
 
+/** @type {(title: string, lookFor: string, ...content: HTMLElement[]) => HTMLElement} */
 const section = (title, lookFor, ...content) =>
   make("section", {}, make("h2", {}, title), ...content, lookFor && make("p", { class: "muted look-for" }, lookFor));
+/** @type {(content: Element) => HTMLElement} */
 const scroller = (content) => fading(make("div", { class: "scroller", tabindex: 0 }, content));
 const legendOf = () => make("p", { class: "lanes" }, ...lanes.map(({ name }, number) => laneName(name, number)));
+/** @type {(value: number | null) => string} */
 const whole = (value) => (value === null ? "–" : Math.round(value).toLocaleString("en"));
+/** @type {(value: number) => string} */
 const signed = (value) => (Math.abs(value) < 0.005 ? "0.00" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`);
+/** @type {(score: { low: number, high: number }, digits?: number) => string} */
 const interval = ({ low, high }, digits = 1) => `[${low.toFixed(digits)}, ${high.toFixed(digits)}]`;
+/** @type {(p: number) => string} */
 const chanceOf = (p) => (p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`);
 
 function header() {
@@ -33,23 +41,33 @@ function header() {
     make(
       "dl",
       { class: "facts" },
-      ...Object.entries(facts).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))),
+      ...Object.entries(facts).map(([name, value]) =>
+        make("div", {}, make("dt", {}, name), make("dd", {}, String(value))),
+      ),
     ),
     legendOf(),
   );
 }
 
 function scoreTable() {
+  /**
+   * @typedef {[text: string, small?: string]} Twice
+   * @typedef {[title: Twice, of: (lane: Lane) => Twice]} Column
+   */
+  /** @type {(name: string, place: number) => Column} */
+  const scored = (name, place) => [
+    [name, "95 % interval"],
+    ({ scores }) => [scores[place].value.toFixed(2), interval(scores[place])],
+  ];
+  /** @type {Column[]} */
   const columns = [
-    ...lanes[0].scores.map(({ name }, place) => [
-      [name, "95 % interval"],
-      ({ scores }) => [scores[place].value.toFixed(2), interval(scores[place])],
-    ]),
+    ...lanes[0].scores.map(({ name }, place) => scored(name, place)),
     [["parameters"], ({ parameters, model }) => [whole(parameters), `width ${model.width}`]],
     [["updates"], ({ updates }) => [whole(updates)]],
     [["training", "minutes of updates"], ({ seconds }) => [(seconds / 60).toFixed(1)]],
     [["learning rate", "at its peak"], ({ training }) => [brief(training.learning_rate)]],
   ];
+  /** @type {(texts: Twice) => Child[]} */
   const twice = ([text, small]) => [text, small && make("small", {}, small)];
   return scroller(
     make(
@@ -109,8 +127,10 @@ const scoreCharts = () =>
   );
 
 // Row minus column; one half of the table is the other with the sign turned.
+/** @type {(place: number) => HTMLElement} */
 function pairTable(place) {
   const { name } = lanes[0].scores[place];
+  /** @type {(row: string, column: string) => HTMLElement} */
   const cell = (row, column) => {
     const pair = pairs.find(({ a, b }) => (a === row && b === column) || (a === column && b === row));
     if (!pair) return make("td", {}, "");
@@ -158,6 +178,7 @@ function pairTable(place) {
   );
 }
 
+/** @type {(bucket: Bucket) => string} */
 const bucketName = ({ low, high }) => (low === high ? `${low}` : `${low}–${high}`);
 
 function lengthChart() {
@@ -182,11 +203,19 @@ function lengthChart() {
 function curveCharts() {
   const long = Math.max(...lanes.map(({ seconds }) => seconds)) > 300;
   const unit = long ? "minutes" : "seconds";
+  /** @type {(seconds: number) => number} */
   const time = (seconds) => (long ? seconds / 60 : seconds);
-  const over = (measure, name, fromZero, axis, at) =>
+  /** @typedef {[measure: "bleu" | "loss", name: string, fromZero: boolean]} Measure */
+  /** @type {Measure[]} */
+  const measures = [
+    ["bleu", "validation BLEU", true],
+    ["loss", "validation loss", false],
+  ];
+  /** @type {(measure: Measure, axis: string, at: (point: Lane["curve"][number]) => number) => HTMLElement} */
+  const over = ([measure, name, fromZero], axis, at) =>
     chart({
       title: `${name} over ${axis}`,
-      yTitle: name.split(" ").at(-1),
+      yTitle: name.split(" ").at(-1) ?? name,
       xTitle: axis,
       fromZero,
       lines: lanes.map(({ name: lane, curve }, number) => ({
@@ -202,12 +231,9 @@ function curveCharts() {
   return make(
     "div",
     { class: "charts" },
-    ...[
-      ["bleu", "validation BLEU", true],
-      ["loss", "validation loss", false],
-    ].flatMap((measure) => [
-      over(...measure, "updates", ({ update }) => update),
-      over(...measure, unit, ({ seconds }) => time(seconds)),
+    ...measures.flatMap((measure) => [
+      over(measure, "updates", ({ update }) => update),
+      over(measure, unit, ({ seconds }) => time(seconds)),
     ]),
   );
 }
@@ -254,18 +280,22 @@ const sampleTexts = () =>
   );
 
 // A map of looks: rows are words that were written, columns words that were read.
+/** @type {(looks: Looks, number: number) => HTMLElement[]} */
 function lookMap({ source, target, weights }, number) {
   const map = tensorOf(weights);
   const cell = 18;
   const keys = source.map(readable);
   const queries = target.map(readable);
+  /** @type {(words: string[]) => number} */
   const longest = (words) => Math.min(104, 12 + 7 * Math.max(...words.map((word) => word.length)));
   const start = longest(queries);
   const top = longest(keys);
   const isLeft = directionOf(keys.join("")) === "rtl";
   const width = start + cell * keys.length;
   const height = top + cell * queries.length;
+  /** @type {(word: string) => string} */
   const clip = (word) => (word.length > 13 ? `${word.slice(0, 12)}…` : word);
+  /** @type {(key: number) => number} */
   const atX = (key) => start + cell * (isLeft ? keys.length - 1 - key : key);
   const readout = make("p", { class: "readout" }, "Point at a cell to read its weight.");
   const svg = makeShape(
@@ -290,8 +320,8 @@ function lookMap({ source, target, weights }, number) {
     ...queries.map((query, q) =>
       makeShape("text", { x: start - 6, y: top + cell * q + cell / 2 + 4, "text-anchor": "end" }, clip(query)),
     ),
-    ...queries.flatMap((_, q) =>
-      keys.map((_, k) =>
+    ...queries.flatMap((_query, q) =>
+      keys.map((_key, k) =>
         makeShape("rect", {
           class: "cell",
           x: atX(k),
@@ -304,27 +334,23 @@ function lookMap({ source, target, weights }, number) {
       ),
     ),
   );
-  svg.addEventListener(
-    "pointermove",
-    ({
-      target: {
-        dataset: { query, key },
-      },
-    }) =>
-      query !== undefined &&
-      readout.replaceChildren(
-        make("bdi", {}, queries[query]),
-        " → ",
-        make("bdi", {}, keys[key]),
-        " ",
-        make("b", { style: laneStyle(number) }, map.number(Number(query), Number(key)).toFixed(3)),
-      ),
-  );
+  svg.addEventListener("pointermove", ({ target: cellAt }) => {
+    if (!(cellAt instanceof SVGElement) || cellAt.dataset.query === undefined) return;
+    const [query, key] = [Number(cellAt.dataset.query), Number(cellAt.dataset.key)];
+    readout.replaceChildren(
+      make("bdi", {}, queries[query]),
+      " → ",
+      make("bdi", {}, keys[key]),
+      " ",
+      make("b", { style: laneStyle(number) }, map.number(query, key).toFixed(3)),
+    );
+  });
   return [scroller(svg), readout];
 }
 
 function sampleLooks() {
   const place = make("div", { class: "looks" });
+  /** @type {(sample: Sample) => void} */
   const show = (sample) =>
     place.replaceChildren(
       ...lanes.map(({ name }, number) =>
@@ -350,7 +376,7 @@ function sampleLooks() {
       class: "choice",
       id: "sentence",
       "aria-label": "Sentence",
-      onchange: ({ target }) => show(samples[target.selectedIndex]),
+      onchange: ({ currentTarget }) => show(samples[currentTarget.selectedIndex]),
     },
     ...samples.map(({ source, pieces }) => make("option", {}, `${pieces} pieces: ${source}`)),
   );
@@ -417,6 +443,6 @@ element("sections").append(
       "Look for a dark diagonal with jumps where word order differs: an alignment that nobody taught. Shown is cross-attention, the mean of all layers and heads; rows are words written, columns words read.",
       sampleLooks(),
     ),
-  ].filter(Boolean),
+  ].filter(isThere),
 );
 footer();

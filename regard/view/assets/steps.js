@@ -111,45 +111,52 @@ const STEPS_TAIL = 120; // letters of a hypothesis that are shown
 
 const UNFINISHED = "\ufffd"; // stands for a character whose bytes are not yet complete
 
-const stepsState = { position: 0, timer: null }; // kept when the page is drawn again
+/** @type {{ position: number, timer: number | undefined }} */
+const stepsState = { position: 0, timer: undefined }; // kept when the page is drawn again
 
+/** @type {(share: number) => string} */
 const shareText = (share) => (share > 0 && share < 0.001 ? `< ${percent("0.1")}` : percent((100 * share).toFixed(1)));
+/** @type {(number: number, digits?: number) => string} */
 const signed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
 
 // "beam", "greedy" or "sample"; of a scene that does not say, one hypothesis alone is taken for greedy.
+/** @type {(scene: Scene) => "beam" | "greedy" | "sample"} */
 function searchKind({ search, steps }) {
   if (search) return search.sample ? "sample" : search.beam > 1 ? "beam" : "greedy";
   return steps.every((each) => each.kept.length + each.finished.length <= 1) ? "greedy" : "beam";
 }
 
 // The places [kept or finished, index] of each step that lead to the final translation.
+/** @type {(scene: Scene) => SearchPath[]} */
 function finalPath(scene) {
   const { tokens } = scene.target;
   const last = tokens.length - 1;
+  /** @type {SearchPath[]} */
   const path = [];
   if (last < 0 || scene.steps.length <= last) return path;
-  const leads = (place, t) => {
-    for (; t >= 0; t--) {
+  /** @type {(end: SearchPath) => boolean} */
+  const leads = (end) => {
+    /** @type {SearchPath | undefined} */
+    let place = end;
+    for (let t = last; t >= 0; t--) {
       if (place?.token !== tokens[t]) return false;
-      if (t > 0) place = scene.steps[t - 1].kept[place.parent];
+      path[t] = place;
+      place = t > 0 ? scene.steps[t - 1].kept[place.parent] : undefined;
     }
     return true;
   };
-  const end = scene.steps[last];
-  let place = end.finished.find((each) => leads(each, last)) ?? end.kept.find((each) => leads(each, last));
-  for (let t = last; place && t >= 0; t--) {
-    path[t] = place;
-    place = t > 0 ? scene.steps[t - 1].kept[place.parent] : null;
-  }
-  return path;
+  const { finished, kept } = scene.steps[last];
+  return [...finished, ...kept].some(leads) ? path : [];
 }
 
 // The source words that the heads of the last layer, taken together, looked at most when piece t was written.
+/** @type {(scene: Scene, t: number) => { text: string, share: number }[]} */
 function lookedAt(scene, t) {
   if (!scene.attention.cross) return [];
   const weights = tensorOf(scene.attention.cross.weights);
   const last = weights.shape[0] - 1;
   const row = mapOf(weights.at(last), "mean", silentHeads(scene, "cross", last)).at(t).values;
+  /** @type {(word: Word) => number} */
   const shareOf = ({ first, end }) => row.subarray(first, end).reduce((sum, weight) => sum + weight, 0);
   return scene.source.words
     .map((word) => ({ text: readable(word.text), share: shareOf(word) }))
@@ -159,13 +166,15 @@ function lookedAt(scene, t) {
 }
 
 // The output as one stop of the tab key; arrow keys go from piece to piece.
+/** @type {(tokens: string[], go: (place: number) => void) => { line: HTMLElement, mark: (t: number) => void }} */
 function makeWritten(tokens, go) {
+  /** @type {(event: KeyboardEvent) => void} */
   const reach = (event) => {
     const along = stepOf(event, directionOf(tokens.join("")))?.[1];
     const last = tokens.length - 1;
     if (!along) return;
     event.preventDefault();
-    const place = Math.max(0, Math.min(last, pieces.indexOf(event.target) + along));
+    const place = Math.max(0, Math.min(last, placeOf(event, pieces) + along));
     go(place);
     pieces[place].focus();
   };
@@ -176,12 +185,14 @@ function makeWritten(tokens, go) {
       isSpecial(token) || isByte(token) ? readable(token) : token.replace("▁", "").replaceAll("▁", " "),
     ),
   );
+  /** @type {(token: string, place: number) => boolean} */
   const isApart = (token, place) => place > 0 && (token.startsWith("▁") || isSpecial(token));
   const line = make(
     "p",
     { class: "written", dir: "auto", role: "group", "aria-label": say(STEPS.output), onkeydown: reach },
     ...pieces.flatMap((piece, place) => (isApart(tokens[place], place) ? [" ", piece] : [piece])),
   );
+  /** @type {(t: number) => void} */
   const mark = (t) => {
     pieces.forEach((piece, place) => {
       piece.classList.toggle("now", place === t);
@@ -194,9 +205,11 @@ function makeWritten(tokens, go) {
   return { line, mark };
 }
 
+/** @type {(scene: Scene, t: number) => HTMLElement[]} */
 function alternativeRows(scene, t) {
   const given = scene.alternatives[t];
   if (!given) return [];
+  /** @type {(rank: number, token: string, probability: number, logit: number | null, chosen: boolean) => HTMLElement} */
   const row = (rank, token, probability, logit, chosen) =>
     make(
       "li",
@@ -225,10 +238,12 @@ function alternativeRows(scene, t) {
 }
 
 // Hypotheses differ at their ends; of a long one the end is enough.
+/** @type {(text: string) => string} */
 const endOf = (text) =>
   text.length > STEPS_TAIL ? `… ${text.slice(text.indexOf(" ", text.length - STEPS_TAIL) + 1)}` : text;
 
 // A hypothesis as its parent's text and, set apart, what this step added.
+/** @type {(path: SearchPath, parent?: SearchPath) => HTMLElement} */
 function hypothesisText(path, parent) {
   const before = parent?.text ?? "";
   let same = 0;
@@ -245,6 +260,7 @@ function hypothesisText(path, parent) {
   );
 }
 
+/** @type {(path: SearchPath, parent: SearchPath | undefined, isFinal: boolean, hasParents: boolean) => HTMLElement} */
 function beamRow(path, parent, isFinal, hasParents) {
   return make(
     "li",
@@ -267,15 +283,17 @@ function beamRow(path, parent, isFinal, hasParents) {
   );
 }
 
+/** @type {(scene: Scene, t: number, final: SearchPath[]) => HTMLElement[]} */
 function beamLists(scene, t, final) {
   const step = scene.steps[t];
   if (!step) return [];
   const parents = t > 0 ? scene.steps[t - 1].kept : [];
+  /** @type {(paths: SearchPath[]) => HTMLElement[]} */
   const rows = (paths) => paths.map((path) => beamRow(path, parents[path.parent], final[t] === path, t > 0));
   const heads = make(
     "li",
     { class: "heads", "aria-hidden": "true" },
-    ...STEPS.columns[page.language].map((head) => make("span", {}, head)),
+    ...STEPS.columns[reader.language].map((head) => make("span", {}, head)),
   );
   const survived = new Set([...step.kept, ...step.finished].map((path) => path.parent));
   const fallen = parents.filter((_, index) => !survived.has(index));
@@ -297,16 +315,18 @@ function beamLists(scene, t, final) {
           make("li", { dir: "auto" }, endOf(path.text), " ", make("span", { class: "number" }, signed(path.total))),
         ),
       ),
-  ].filter(Boolean);
+  ].filter(isThere);
 }
 
 // All hypotheses as a river: columns of pieces, joined by curves. Returns what is needed to mark a step.
+/** @type {(scene: Scene, final: SearchPath[], go: (t: number) => void) => { scroller: HTMLElement, mark: (t: number, text: string) => void }} */
 function makeRiver(scene, final, go) {
   const ROW = 26;
   const GAP = 30;
   const TOP = 24;
-  const pen = make("canvas").getContext("2d");
+  const pen = penOf(make("canvas"));
   const family = getComputedStyle(document.body).fontFamily;
+  /** @type {{ x: number, wide: number, nodes: { path: SearchPath, label: string, wide: number, y: number, ends: boolean }[] }[]} */
   const columns = [];
   const onPath = new Set(final);
   let x = 8;
@@ -388,33 +408,36 @@ function makeRiver(scene, final, go) {
       drawing,
     ),
   );
+  /** @type {(t: number, text: string) => void} */
   const mark = (t, text) => {
-    scroller.setAttribute("aria-valuenow", Math.min(t, columns.length - 1) + 1);
+    scroller.setAttribute("aria-valuenow", String(Math.min(t, columns.length - 1) + 1));
     scroller.setAttribute("aria-valuetext", text);
     const column = columns[Math.min(t, columns.length - 1)];
-    band.setAttribute("x", column.x - 8);
-    band.setAttribute("width", column.wide + 16);
+    band.setAttribute("x", String(column.x - 8));
+    band.setAttribute("width", String(column.wide + 16));
     scroller.scrollLeft = column.x + column.wide / 2 - scroller.clientWidth / 2;
   };
   return { scroller, mark };
 }
 
 // What the search was asked to do beyond its usual way.
+/** @type {(search: Search) => string[]} */
 function searchSettings({ sample, temperature, top_k, top_p, no_repeat_ngram }) {
   return [
     sample && temperature !== 1 && say(STEPS.temperature, temperature, particle(temperature, "으로", "로")),
     sample && top_k > 0 && say(STEPS.topK, top_k),
     sample && top_p < 1 && say(STEPS.topP, top_p),
     no_repeat_ngram > 0 && say(STEPS.repeat, no_repeat_ngram),
-  ].filter(Boolean);
+  ].filter(isThere);
 }
 
+/** @type {(scene: Scene, divided: HTMLElement) => HTMLElement} */
 function stepsExplained(scene, divided) {
   const { search } = scene;
   const kind = searchKind(scene);
   const how = [say(STEPS.search[kind]), ...(search ? searchSettings(search) : [])];
   const score = search
-    ? [kind === "beam" && say(STEPS.shorter), say(STEPS.penalty[search.length_penalty], search.alpha)].filter(Boolean)
+    ? [kind === "beam" && say(STEPS.shorter), say(STEPS.penalty[search.length_penalty], search.alpha)].filter(isThere)
     : [];
   return make(
     "section",
@@ -427,16 +450,18 @@ function stepsExplained(scene, divided) {
   );
 }
 
+/** @type {(count: number, go: (t: number) => void) => { bar: HTMLElement, set: (t: number, text: string) => string }} */
 function stepsControls(count, go) {
-  const button = (id, label, glyph, onclick) =>
-    make("button", { type: "button", id, class: "quiet", "aria-label": label, title: label, onclick }, glyph);
+  /** @type {(id: string, title: string, glyph: string, onclick: () => void) => HTMLElement} */
+  const button = (id, title, glyph, onclick) =>
+    make("button", { type: "button", id, class: "quiet", "aria-label": title, title, onclick }, glyph);
   const slider = make("input", {
     type: "range",
     id: "step-slider",
     min: 0,
     max: count - 1,
     "aria-label": say(STEPS.slider),
-    oninput: () => go(Number(slider.value)),
+    oninput: ({ currentTarget }) => go(Number(currentTarget.value)),
   });
   const play = make("button", { type: "button", id: "step-play", class: "quiet" });
   const label = make("output", { class: "position", for: "step-slider" });
@@ -454,11 +479,14 @@ function stepsControls(count, go) {
   };
   const stop = () => {
     clearInterval(stepsState.timer);
-    stepsState.timer = null;
+    stepsState.timer = undefined;
     showPlay();
   };
   play.addEventListener("click", () => {
-    if (stepsState.timer) return stop();
+    if (stepsState.timer) {
+      stop();
+      return;
+    }
     if (stepsState.position >= count - 1) go(0);
     stepsState.timer = setInterval(() => {
       if (!bar.isConnected || stepsState.position >= count - 1) stop();
@@ -467,8 +495,9 @@ function stepsControls(count, go) {
     showPlay();
   });
   stop();
+  /** @type {(t: number, text: string) => string} */
   const set = (t, text) => {
-    slider.value = t;
+    slider.value = String(t);
     label.textContent = say(STEPS.position, t + 1, count);
     const said = `${label.textContent}: ${text}`;
     slider.setAttribute("aria-valuetext", said);
@@ -477,6 +506,7 @@ function stepsControls(count, go) {
   return { bar, set };
 }
 
+/** @type {(root: HTMLElement, scene: Scene) => void} */
 function drawSteps(root, scene) {
   const count = Math.max(scene.target.tokens.length, scene.steps.length);
   const final = finalPath(scene);
@@ -487,25 +517,21 @@ function drawSteps(root, scene) {
   const alternatives = make("ol", { class: "alternatives" });
   const beams = make("div");
   const divided = make("p", { class: "muted" });
-  const river = searched && makeRiver(scene, final, (t) => update(t));
+  const besides = make(
+    "section",
+    {},
+    make("h2", {}, say(STEPS.alternatives)),
+    make("p", { class: "muted" }, say(STEPS.alternativesNote)),
+    alternatives,
+  );
+  const kept = make("section", {}, make("h2", {}, say(searchKind(scene) === "beam" ? STEPS.beams : STEPS.only)), beams);
+  const river = searched ? makeRiver(scene, final, (t) => update(t)) : null;
   root.append(
     ...[
       controls.bar,
       written.line,
       looked,
-      make(
-        "div",
-        { class: "columns" },
-        make(
-          "section",
-          {},
-          make("h2", {}, say(STEPS.alternatives)),
-          make("p", { class: "muted" }, say(STEPS.alternativesNote)),
-          alternatives,
-        ),
-        searched &&
-          make("section", {}, make("h2", {}, say(searchKind(scene) === "beam" ? STEPS.beams : STEPS.only)), beams),
-      ),
+      make("div", { class: "columns" }, besides, searched && kept),
       river &&
         make(
           "section",
@@ -515,11 +541,13 @@ function drawSteps(root, scene) {
           river.scroller,
         ),
       searched && stepsExplained(scene, divided),
-    ].filter(Boolean),
+    ].filter(isThere),
   );
 
+  /** @type {(wanted: number) => void} */
   function update(wanted) {
-    const t = (stepsState.position = Math.max(0, Math.min(count - 1, wanted)));
+    const t = Math.max(0, Math.min(count - 1, wanted));
+    stepsState.position = t;
     const token = scene.target.tokens[t];
     const said = controls.set(t, token === undefined ? "" : readable(token));
     written.mark(t);
@@ -537,10 +565,10 @@ function drawSteps(root, scene) {
     );
     looked.hidden = token !== undefined && !scene.attention.cross;
     alternatives.replaceChildren(...alternativeRows(scene, t));
-    alternatives.parentElement.hidden = !scene.alternatives[t];
-    if (!searched) return;
+    besides.hidden = !scene.alternatives[t];
+    if (!river) return;
     beams.replaceChildren(...beamLists(scene, t, final));
-    beams.parentElement.hidden = !scene.steps[t];
+    kept.hidden = !scene.steps[t];
     river.mark(t, said);
     const path = [...(scene.steps[t]?.finished ?? []), ...(scene.steps[t]?.kept ?? [])].find(
       (each) => each.score !== 0,

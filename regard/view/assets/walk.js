@@ -1,11 +1,35 @@
 // The Walk view: one position of one layer and head, from its piece to the next, step by step with the real numbers.
 
+/** @type {Set<string>} */
 const walkFolded = new Set(); // steps that the reader folded, by part and name
+/** @type {WeakMap<Scene, boolean>} */
 const walkAsked = new WeakMap(); // scene → whether a server still looks for its numbers
+/** @type {IntersectionObserver | null} */
 let walkWatch = null; // tells the map which part is on the screen
 
+/**
+ * @typedef {{
+ *   scene: Scene,
+ *   walk: NonNullable<Scene["walk"]>,
+ *   side: Stack,
+ *   layers: number,
+ *   layer: number,
+ *   head: number,
+ *   place: number,
+ *   pre: boolean,
+ *   width: number,
+ *   heads: number,
+ *   size: number,
+ *   read: string[],
+ *   number: number,
+ * }} WalkPath `number` counts the steps that were drawn
+ * @typedef {{ name: string, tensor: Tensor, rows?: string[], note?: string, button?: HTMLElement }} Strip
+ * @typedef {{ tokens: string[], keys: string[], scores: Float32Array, scaled: Float32Array, row: Float32Array, seen: number, value: Tensor, answers: Tensor, weights: Tensor }} Walked
+ */
+
 // Where the walk goes: what the reader chose in any view, made definite.
-function walkPath(scene) {
+/** @type {(scene: Scene, walk: WalkPath["walk"]) => WalkPath} */
+function walkPath(scene, walk) {
   const { kind, layer, head, query } = page.choice;
   const side = kind === "encoder" ? "encoder" : "decoder";
   const written = scene[side === "encoder" ? "source" : "target"];
@@ -13,6 +37,7 @@ function walkPath(scene) {
   const count = written.tokens.length;
   return {
     scene,
+    walk,
     side,
     layers,
     layer: Math.min(layer, layers - 1),
@@ -28,6 +53,7 @@ function walkPath(scene) {
 }
 
 // Change some of side, layer, head and place.
+/** @type {(path: WalkPath, change: { side?: Stack, layer?: number, head?: number, place?: number | null }) => void} */
 function walkTo(path, change) {
   const kind =
     change.side === undefined || change.side === path.side
@@ -39,26 +65,31 @@ function walkTo(path, change) {
     kind,
     layer: change.layer ?? path.layer,
     head: change.head ?? path.head,
-    query: "place" in change ? change.place : path.place,
+    query: change.place === undefined ? path.place : change.place,
   });
 }
 
-const walked = (path, module, name) => tensorOf(path.scene.walk[module][name]);
+/** @type {(path: WalkPath, module: string, name: string) => Tensor} */
+const walked = (path, module, name) => tensorOf(path.walk[module][name]);
+/** @type {(path: WalkPath, module: string, name: string, layer?: number) => Tensor} */
 const walkedLayer = (path, module, name, layer = path.layer) => walked(path, `${path.side}.${layer}.${module}`, name);
 
 // The position's vector after a layer; after layer −1 it is the embedding.
+/** @type {(path: WalkPath, layer: number) => Tensor} */
 function walkState(path, layer) {
   if (layer < 0)
     return walked(path, path.side === "encoder" ? "source_embedding" : "target_embedding", "output").at(path.place);
   return walkedLayer(path, "after_feed_forward", path.pre ? "added" : "normed", layer).at(path.place);
 }
 
+/** @type {(tensor: Tensor) => string} */
 const walkShape = (tensor) => `[${tensor.shape.join(" × ")}]`;
 
 // Vectors one below the other in the same colours: [{ name, tensor, rows }], `rows` naming those of a matrix.
+/** @type {(...strips: Strip[]) => HTMLElement} */
 function drawWalkStrips(...strips) {
   const most = largestOf(strips.map(({ tensor }) => tensor));
-  const named = strips.some(({ rows }) => rows?.length <= 16);
+  const named = strips.some(({ rows }) => rows && rows.length <= 16);
   return make(
     "div",
     { class: named ? "strips aligned" : "strips" },
@@ -66,7 +97,7 @@ function drawWalkStrips(...strips) {
       const length = tensor.values.length;
       const wraps = !rows && length > 256 && length % 256 === 0;
       const shown = wraps ? new Tensor([length / 256, 256], tensor.values) : tensor;
-      const columns = shown.shape.at(-1);
+      const columns = shown.shape[shown.shape.length - 1];
       const first = [...tensor.values.slice(0, 6)].map(signedNumber).join("  ") + (length > 6 ? " …" : "");
       const strip = signedMap(shown, {
         label: `${name} ${walkShape(tensor)}`,
@@ -98,7 +129,8 @@ function drawWalkStrips(...strips) {
 }
 
 // One number per key, under its piece; −∞ where the mask hides it.
-function drawWalkKeys(path, tokens, values, hiddenFrom = Infinity) {
+/** @type {(tokens: string[], values: Float32Array, hiddenFrom?: number) => HTMLElement} */
+function drawWalkKeys(tokens, values, hiddenFrom = Infinity) {
   const most = largestOf([new Tensor([values.length], values)]);
   return make(
     "ol",
@@ -118,7 +150,9 @@ function drawWalkKeys(path, tokens, values, hiddenFrom = Infinity) {
 }
 
 // A numbered step, to be folded by its title. `values` fill the placeholders of its equation and its text.
+/** @type {(path: WalkPath, part: WalkPart, name: WalkStepName, shown?: { values?: Value[], shapes?: [symbol: string, ...sizes: number[]][], body?: Child[] }) => HTMLElement} */
 function drawWalkStep(path, part, name, { values = [], shapes = [], body = [] } = {}) {
+  /** @type {WalkStep} */
   const { title, section, equation, text } = WALK_STEPS[name];
   const [step] = name.split(".");
   const key = `${part}.${step}`;
@@ -130,7 +164,7 @@ function drawWalkStep(path, part, name, { values = [], shapes = [], body = [] } 
         class: "step",
         data: { step, part },
         open: !walkFolded.has(key),
-        ontoggle: (event) => (event.target.open ? walkFolded.delete(key) : walkFolded.add(key)),
+        ontoggle: ({ currentTarget }) => (currentTarget.open ? walkFolded.delete(key) : walkFolded.add(key)),
       },
       make(
         "summary",
@@ -152,8 +186,10 @@ function drawWalkStep(path, part, name, { values = [], shapes = [], body = [] } 
   );
 }
 
+/** @type {(path: WalkPath) => HTMLElement[]} */
 function drawWalkStart(path) {
   const { scene, side, place, width, read, layer } = path;
+  /** @type {(name: string) => Tensor} */
   const embedding = (name) =>
     walked(path, side === "encoder" ? "source_embedding" : "target_embedding", name).at(place);
   const written = side === "decoder" ? readable(scene.target.tokens[place]) : "";
@@ -183,6 +219,7 @@ function drawWalkStart(path) {
 }
 
 // The vector after each of some layers; each can be jumped to.
+/** @type {(path: WalkPath, first: number, end: number) => HTMLElement} */
 const drawWalkLayers = (path, first, end) =>
   drawWalkStrips(
     ...Array.from({ length: end - first }, (_, index) => ({
@@ -201,6 +238,7 @@ const drawWalkLayers = (path, first, end) =>
     })),
   );
 
+/** @type {(path: WalkPath, part: WalkPart, before: Tensor, after: Tensor, name: "norm" | "norm.again" | "final") => HTMLElement} */
 function drawWalkNorm(path, part, before, after, name) {
   const mean = before.values.reduce((sum, value) => sum + value, 0) / before.values.length;
   const deviation = Math.sqrt(
@@ -217,6 +255,7 @@ function drawWalkNorm(path, part, before, after, name) {
 }
 
 // x + sub-layer, and the norm of it where the model has it there.
+/** @type {(path: WalkPath, part: WalkPart, before: Tensor, output: Tensor, around: string) => HTMLElement} */
 function drawWalkAdd(path, part, before, output, around) {
   const added = walkedLayer(path, around, "added").at(path.place);
   const strips = [
@@ -230,10 +269,12 @@ function drawWalkAdd(path, part, before, output, around) {
   });
 }
 
+/** @type {(path: WalkPath, part: "self" | "cross", before: Tensor) => HTMLElement[]} */
 function drawWalkAttention(path, part, before) {
-  const { scene, place, head, pre, heads, width } = path;
+  const { scene, place, head, pre, width } = path;
   const module = `${part}_attention`;
   const around = `after_${part}`;
+  /** @type {(name: string) => Tensor} */
   const of = (name) => walkedLayer(path, module, name);
   const kind = part === "cross" ? "cross" : path.side;
   const tokens = sidesOf(scene, kind).keys.tokens;
@@ -243,7 +284,7 @@ function drawWalkAttention(path, part, before) {
   const value = of("value").at(head);
   const size = query.values.length;
   const scaled = of("scores").at(head, place).values;
-  const weights = tensorOf(scene.attention[kind].weights).at(path.layer);
+  const weights = tensorOf(attentionOf(scene, kind).weights).at(path.layer);
   const row = weights.at(head, place).values;
   const seen = kind === "decoder" ? place + 1 : keys.length;
   const root = Math.sqrt(size);
@@ -292,7 +333,7 @@ function drawWalkAttention(path, part, before) {
         ["s", keys.length],
       ],
       body: [
-        drawWalkKeys(path, tokens, scores),
+        drawWalkKeys(tokens, scores),
         drawWalkStrips({
           name: "q_{m} k_{m}",
           tensor: products,
@@ -303,12 +344,12 @@ function drawWalkAttention(path, part, before) {
     drawWalkStep(path, part, "scale", {
       values: [size, rooted, particle(rooted, "으로", "로")],
       shapes: [["s", keys.length]],
-      body: [drawWalkKeys(path, tokens, scaled)],
+      body: [drawWalkKeys(tokens, scaled)],
     }),
     drawWalkStep(path, part, kind === "decoder" ? "mask.decoder" : "mask.encoder", {
       values: [keys.length - seen, keys.length],
       shapes: [["s", keys.length]],
-      body: [drawWalkKeys(path, tokens, scaled, seen)],
+      body: [drawWalkKeys(tokens, scaled, seen)],
     }),
     drawWalkSoftmax(path, part, attention),
     drawWalkSum(path, part, attention),
@@ -325,7 +366,9 @@ function drawWalkAttention(path, part, before) {
   ];
 }
 
+/** @type {(share: number) => string} */
 const walkPercent = (share) => percent((100 * share).toFixed(share >= 0.1 || share === 0 ? 0 : share >= 0.001 ? 1 : 2));
+/** @type {(share: number) => HTMLElement} */
 const drawWalkBar = (share) =>
   make(
     "td",
@@ -333,6 +376,7 @@ const drawWalkBar = (share) =>
     make("span", { class: "bar", style: { width: `${(100 * share).toFixed(2)}%` } }),
     make("span", {}, walkPercent(share)),
   );
+/** @type {(heads: (Node | string)[], rows: HTMLElement[]) => HTMLElement} */
 const drawWalkTable = (heads, rows) =>
   make(
     "div",
@@ -345,6 +389,7 @@ const drawWalkTable = (heads, rows) =>
     ),
   );
 
+/** @type {(path: WalkPath, part: WalkPart, walked: Walked) => HTMLElement} */
 function drawWalkSoftmax(path, part, { keys, scores, scaled, row, seen }) {
   const exponentials = scaled.slice(0, seen).map((score) => Math.exp(score - Math.max(...scaled.slice(0, seen))));
   const total = exponentials.reduce((sum, each) => sum + each, 0);
@@ -375,9 +420,11 @@ function drawWalkSoftmax(path, part, { keys, scores, scaled, row, seen }) {
 }
 
 // The values that count most, each times its weight, the rest together, and their sum.
+/** @type {(path: WalkPath, part: WalkPart, walked: Walked) => HTMLElement} */
 function drawWalkSum(path, part, { keys, row, value, answers, seen }) {
   const order = [...row.keys()].slice(0, seen).sort((one, other) => row[other] - row[one]);
   const leading = order.slice(0, seen > 5 ? 4 : 5);
+  /** @type {(index: number) => Float32Array} */
   const times = (index) => value.at(index).values.map((each) => each * row[index]);
   const rest = order.slice(leading.length);
   const others = rest.reduce(
@@ -385,6 +432,7 @@ function drawWalkSum(path, part, { keys, row, value, answers, seen }) {
     new Float32Array(path.size),
   );
   const answer = answers.at(path.head, path.place);
+  /** @type {(text: string) => HTMLElement} */
   const name = (text) => make("bdi", { class: "term" }, text);
   return drawWalkStep(path, part, "sum", {
     shapes: [
@@ -415,7 +463,9 @@ function drawWalkSum(path, part, { keys, row, value, answers, seen }) {
   });
 }
 
+/** @type {(path: WalkPath, part: WalkPart, walked: Walked) => HTMLElement} */
 function drawWalkMerge(path, part, { keys, weights, answers }) {
+  /** @type {(head: number) => string} */
   const best = (head) => {
     const row = weights.at(head, path.place).values;
     const index = row.indexOf(Math.max(...row));
@@ -450,12 +500,13 @@ function drawWalkMerge(path, part, { keys, weights, answers }) {
   });
 }
 
+/** @type {(path: WalkPath, before: Tensor) => HTMLElement[]} */
 function drawWalkFeedForward(path, before) {
   const around = "after_feed_forward";
   const hidden = walkedLayer(path, "feed_forward", "hidden").at(path.place);
   const output = walkedLayer(path, "feed_forward", "output").at(path.place);
   const units = hidden.values.length;
-  const active = hidden.values.reduce((count, value) => count + (value > 0), 0);
+  const active = hidden.values.reduce((count, value) => count + Number(value > 0), 0);
   const strongest = [...hidden.values.keys()]
     .sort((one, other) => hidden.values[other] - hidden.values[one])
     .slice(0, 5);
@@ -483,12 +534,14 @@ function drawWalkFeedForward(path, before) {
     drawWalkAdd(path, "feed", before, output, around),
     path.layer + 1 < path.layers &&
       drawWalkStep(path, "feed", "after", { body: [drawWalkLayers(path, path.layer + 1, path.layers)] }),
-  ].filter(Boolean);
+  ].filter(isThere);
 }
 
 // The encoder's end: what the decoder makes of this position.
+/** @type {(path: WalkPath) => HTMLElement[]} */
 function drawWalkMemory(path) {
-  const of = (name) => walked(path, `decoder.0.cross_attention`, name).at(path.head, path.place);
+  /** @type {(name: string) => Tensor} */
+  const of = (name) => walked(path, "decoder.0.cross_attention", name).at(path.head, path.place);
   return [
     drawWalkStep(path, "memory", "memory", {
       values: [1, path.head + 1, path.pre ? say(WALK_ASIDES.normed) : "", path.place],
@@ -504,6 +557,7 @@ function drawWalkMemory(path) {
   ];
 }
 
+/** @type {(path: WalkPath) => HTMLElement[]} */
 function drawWalkEnd(path) {
   const { scene, place, pre, width, layers } = path;
   const { tied, vocabulary } = scene.shape;
@@ -529,7 +583,7 @@ function drawWalkEnd(path) {
         [tied ? "E^{⊤}" : "W", width, vocabulary],
         ["ℓ", vocabulary],
       ],
-      body: [drawWalkKeys(path, choice.tokens, Float32Array.from(choice.logits))],
+      body: [drawWalkKeys(choice.tokens, Float32Array.from(choice.logits))],
     }),
     drawWalkStep(path, "end", "next", {
       values: [
@@ -543,6 +597,7 @@ function drawWalkEnd(path) {
   ];
 }
 
+/** @type {(token: string, logit: string, probability: number, written: boolean) => HTMLElement} */
 const drawWalkNext = (token, logit, probability, written) =>
   make(
     "tr",
@@ -558,10 +613,13 @@ const drawWalkNext = (token, logit, probability, written) =>
   );
 
 // The parts of the walk in order, each with the vector that enters it.
+/** @type {(path: WalkPath) => HTMLElement[]} */
 function drawWalkParts(path) {
   const { side, layer, place, pre } = path;
   const entering = walkState(path, layer - 1);
+  /** @type {(around: string) => Tensor} */
   const after = (around) => walkedLayer(path, around, pre ? "added" : "normed").at(place);
+  /** @type {[part: WalkPart, steps: HTMLElement[]][]} */
   const parts = [
     ["start", drawWalkStart(path)],
     ["self", drawWalkAttention(path, "self", entering)],
@@ -576,7 +634,7 @@ function drawWalkParts(path) {
       make(
         "h2",
         {},
-        ["self", "cross", "feed"].includes(part)
+        WALK_LAYER.some((each) => each === part)
           ? `${say(WALK.nth, layer + 1)} · ${say(WALK_PARTS[part])}`
           : say(WALK_PARTS[part]),
       ),
@@ -586,12 +644,14 @@ function drawWalkParts(path) {
 }
 
 // The pieces of one side as buttons; arrow keys go to the next one.
+/** @type {(path: WalkPath, side: Stack) => HTMLElement} */
 function drawWalkPieces(path, side) {
   const { scene } = path;
   const name = side === "encoder" ? "source" : "target";
   const { tokens, text } = scene[name];
   const here = side === path.side;
   const backwards = directionOf(text) === "rtl";
+  /** @type {(place: number) => void} */
   const go = (place) => {
     walkTo(path, { side, place, layer: here ? path.layer : Math.min(path.layer, scene.shape[`${side}_layers`] - 1) });
     element(`walk-${name}-${place}`).focus();
@@ -607,10 +667,10 @@ function drawWalkPieces(path, side) {
         "aria-labelledby": `walk-${name}`,
         dir: backwards ? "rtl" : "ltr",
         onkeydown: (event) => {
-          const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key] * (backwards ? -1 : 1);
-          if (!step) return;
+          const step = stepOf(event, backwards ? "rtl" : "ltr")?.[1];
+          if (!step || !Number.isFinite(step)) return;
           event.preventDefault();
-          go(Math.max(0, Math.min(tokens.length - 1, Number(event.target.dataset.piece) + step)));
+          go(Math.max(0, Math.min(tokens.length - 1, Number(targetOf(event)?.dataset.piece) + step)));
         },
       },
       ...tokens.map((token, place) =>
@@ -632,7 +692,9 @@ function drawWalkPieces(path, side) {
   );
 }
 
+/** @type {(path: WalkPath) => HTMLElement} */
 function drawWalkChoices(path) {
+  /** @type {(id: string, label: string, count: number, chosen: number, onchange: (place: number) => void) => HTMLElement} */
   const select = (id, label, count, chosen, onchange) =>
     make(
       "label",
@@ -640,14 +702,17 @@ function drawWalkChoices(path) {
       make("span", {}, label),
       make(
         "select",
-        { id, onchange: (event) => onchange(event.target.selectedIndex) },
+        { id, onchange: (event) => onchange(event.currentTarget.selectedIndex) },
         ...Array.from({ length: count }, (_, index) =>
           make("option", { selected: index === chosen }, String(index + 1)),
         ),
       ),
     );
+  /** @type {(folded: boolean) => void} */
   const fold = (folded) => {
-    for (const step of document.querySelectorAll(".walk .step")) step.open = !folded;
+    /** @type {NodeListOf<HTMLDetailsElement>} */
+    const steps = document.querySelectorAll(".walk .step");
+    for (const step of steps) step.open = !folded;
   };
   return make(
     "div",
@@ -660,14 +725,17 @@ function drawWalkChoices(path) {
 }
 
 // Mark on the map the part that is being read.
+/** @type {(root: HTMLElement) => void} */
 function watchWalk(root) {
   walkWatch?.disconnect();
   walkWatch = new IntersectionObserver(
     (entries) => {
       const shown = entries.findLast((entry) => entry.isIntersecting);
       if (!shown) return;
-      for (const node of root.querySelectorAll(".map .node")) {
-        if (node.dataset.part === shown.target.dataset.part) node.setAttribute("aria-current", "step");
+      /** @type {NodeListOf<SVGElement>} */
+      const nodes = root.querySelectorAll(".map .node");
+      for (const node of nodes) {
+        if (`walk-${node.dataset.part}` === shown.target.id) node.setAttribute("aria-current", "step");
         else node.removeAttribute("aria-current");
       }
     },
@@ -677,6 +745,7 @@ function watchWalk(root) {
 }
 
 // A page from a server may hold no walk yet: ask for it once, but not while another scene is on its way.
+/** @type {(scene: Scene) => void} */
 function askForWalk(scene) {
   if (!page.live || page.live.running || walkAsked.has(scene)) return;
   walkAsked.set(scene, true);
@@ -705,7 +774,7 @@ view({
       );
       return;
     }
-    const path = walkPath(scene);
+    const path = walkPath(scene, scene.walk);
     root.append(
       make("p", { class: "muted" }, say(WALK.introduction)),
       drawWalkPieces(path, "encoder"),

@@ -52,16 +52,19 @@ const WALK = {
 
 // The Korean particle for a word or number: particle("8", "으로", "로") is "로". After a final consonant comes the first
 // form, but "로" even after ㄹ, in which 1, 7 and 8 end, too.
+/** @type {(word: string | number, closed: string, open: string) => string} */
 function particle(word, closed, open) {
-  const last = String(word).at(-1);
+  const last = String(word).at(-1) ?? "";
   const final = last >= "가" && last <= "힣" ? (last.charCodeAt(0) - 0xac00) % 28 : 0;
   const ends = final > 0 || "013678".includes(last);
   const flows = final === 8 || "178".includes(last);
   return ends && !(open === "로" && flows) ? closed : open;
 }
 
-const percent = (number) => (page.language === "ko" ? `${number}%` : `${number} %`);
+/** @type {(number: string | number) => string} */
+const percent = (number) => (reader.language === "ko" ? `${number}%` : `${number} %`);
 
+/** @typedef {keyof typeof WALK_PARTS} WalkPart */
 const WALK_PARTS = {
   start: { en: "Embedding", ko: "임베딩" },
   self: { en: "Self-attention", ko: "셀프 어텐션" },
@@ -71,7 +74,17 @@ const WALK_PARTS = {
   end: { en: "Next piece", ko: "다음 조각" },
 };
 
+const WALK_LAYER = /** @type {const} */ (["self", "cross", "feed"]); // the parts of one layer; an encoder has no cross
+
+const SINUSOIDS = ["PE_{(t, 2i)} = sin(t / 10000^{2i/d})", "PE_{(t, 2i+1)} = cos(t / 10000^{2i/d})"];
+
 // Where a step reads differently in the encoder or in a decoder's two attentions, its name goes on after a dot.
+/**
+ * @typedef {string | number} Value
+ * @typedef {{ title: Both, section: string, equation: string | ((...values: Value[]) => string), text: Both }} WalkStep
+ * @typedef {keyof typeof WALK_STEPS} WalkStepName
+ */
+/** @satisfies {Record<string, WalkStep>} */
 const WALK_STEPS = {
   "piece.encoder": {
     title: { en: "The piece", ko: "조각" },
@@ -103,7 +116,7 @@ const WALK_STEPS = {
   "position.sinusoidal": {
     title: { en: "Add the position", ko: "위치 더하기" },
     section: "3.5",
-    equation: "x = e + PE_{t},  PE_{(t, 2i)} = sin(t / 10000^{2i/d}),  PE_{(t, 2i+1)} = cos(t / 10000^{2i/d})",
+    equation: ["x = e + PE_{t}", ...SINUSOIDS].join(",  "),
     text: {
       en: "Attention by itself sees a set, not a sequence. So a fixed pattern of sines and cosines, different at every position, is added; the sum enters the first layer.",
       ko: "어텐션 자체는 순서가 없는 집합만 봅니다. 그래서 위치마다 다른 사인과 코사인 무늬를 더하며, 그 합이 첫 층으로 들어갑니다.",
@@ -175,7 +188,7 @@ const WALK_STEPS = {
   scale: {
     title: { en: "Divide by √dₖ", ko: "√dₖ로 나누기" },
     section: "3.2.1",
-    equation: (size, root) => `s_{j} ← s_{j} / √{d_{k}} = s_{j} / ${root}`,
+    equation: (_size, root) => `s_{j} ← s_{j} / √{d_{k}} = s_{j} / ${root}`,
     text: {
       en: "A sum of {0} products spreads the wider the more there are of them, and where scores lie far apart the softmax has hardly any gradient left. Division by √{0} = {1} undoes that growth.",
       ko: "곱을 {0}개 더하면 그 수가 많을수록 점수가 넓게 퍼지고, 점수가 멀리 떨어지면 소프트맥스의 기울기가 거의 사라집니다. √{0} = {1}{2} 나누면 이렇게 커지는 것을 되돌릴 수 있습니다.",
@@ -256,7 +269,7 @@ const WALK_STEPS = {
   widen: {
     title: { en: "Feed-forward: widen", ko: "피드포워드: 넓히기" },
     section: "3.3",
-    equation: (units, active, share, x) => `h = max(0, ${x} W_{1} + b_{1})`,
+    equation: (_units, _active, _share, x) => `h = max(0, ${x} W_{1} + b_{1})`,
     text: {
       en: "Attention moved information between positions; now each position works on its own. Of {0} hidden units the ReLU lets only the positive ones pass: here {1}, or {2} %.",
       ko: "어텐션이 위치 사이에서 정보를 옮겼다면, 이제는 각 위치가 따로 계산합니다. ReLU는 {0}개의 은닉 유닛 중 양수인 것만 통과시키며, 여기서는 {1}개({2}%)가 켜져 있습니다.",
@@ -301,7 +314,7 @@ const WALK_STEPS = {
   logits: {
     title: { en: "Logits", ko: "로짓" },
     section: "3.4",
-    equation: (size, product) => `ℓ = ${product}`,
+    equation: (_size, product) => `ℓ = ${product}`,
     text: {
       en: "One dot product for each of the {0} pieces of the vocabulary tells how well it would fit as the next piece. {2}",
       ko: "어휘의 {0}개 조각마다 내적을 하나씩 구하여 다음 조각으로 얼마나 알맞은지를 나타냅니다. {2}",
@@ -329,12 +342,16 @@ const WALK_ASIDES = {
 
 // The model in small, read downwards like the walk: encoder on the left, decoder on the right, the layer that is walked
 // through opened. Each node has a place to go to.
+/** @type {(path: WalkPath) => SVGElement} */
 function drawWalkMap(path) {
+  /** @type {SVGElement[]} */
   const shapes = [];
   const height = 19;
   const gap = 5;
   const column = { encoder: 0, decoder: 106 };
+  /** @type {number[]} */
   const ends = [];
+  /** @type {(side: Stack, top: number, label: string, target: { layer?: number }, part: WalkPart) => number} */
   const node = (side, top, label, target, part) => {
     const here = side === path.side;
     const x = column[side];
@@ -361,6 +378,7 @@ function drawWalkMap(path) {
     shapes.push(shape);
     return top + height + gap;
   };
+  /** @type {(side: Stack) => number} */
   const stack = (side) => {
     let top = node(side, 18, say(WALK_PARTS.start), {}, "start");
     for (let layer = 0; layer < path.scene.shape[`${side}_layers`]; layer++) {
@@ -368,7 +386,7 @@ function drawWalkMap(path) {
       const begin = top;
       if (open) {
         top += 15;
-        for (const part of side === "encoder" ? ["self", "feed"] : ["self", "cross", "feed"]) {
+        for (const part of WALK_LAYER.filter((each) => side === "decoder" || each !== "cross")) {
           if (part === "cross") ends.push(top + height / 2);
           top = node(side, top, say(WALK_PARTS[part]), { layer }, part);
         }
@@ -394,7 +412,7 @@ function drawWalkMap(path) {
   };
   const bottoms = { encoder: stack("encoder"), decoder: stack("decoder") };
   const memory = bottoms.encoder - height / 2;
-  const captions = ["encoder", "decoder"].map((side) =>
+  const captions = namesOf(column).map((side) =>
     makeShape("text", { class: "caption", x: column[side] + 47, y: 11 }, say(WALK[side])),
   );
   const links = ends.map((y) => makeShape("path", { class: "link", d: `M 94 ${memory} H 100 V ${y} H 105` }));
@@ -413,6 +431,7 @@ function drawWalkMap(path) {
 }
 
 // To another layer or side if need be, then to the part.
+/** @type {(path: WalkPath, side: Stack, target: { layer?: number }, part: WalkPart) => void} */
 function jumpInWalk(path, side, { layer }, part) {
   if (side !== path.side) walkTo(path, { side, layer: layer ?? 0, place: null });
   else if (layer !== undefined && layer !== path.layer) walkTo(path, { layer });

@@ -1,6 +1,7 @@
 // The page of a text that a language model reads: how surprising each piece was, what else might have come, and which
 // earlier pieces were looked at.
 
+/** @type {WritingPage} */
 const seen = JSON.parse(element("data").textContent);
 const { tokens, read, expected } = seen;
 const SAYS = {
@@ -41,30 +42,41 @@ const SAYS = {
   words: { en: "words and line ends", ko: "단어와 줄 끝" },
   pieces: { en: "pieces", ko: "조각" },
 };
+/** @type {Record<string, string>} */
 const FACTS = { parameters: "매개변수", vocabulary: "어휘", "context in pieces": "문맥(조각 수)", updates: "업데이트" };
 const MOST_BITS = 12;
 const SHOWN = 8;
+/** @type {(place: number) => number} */
 const bitsOf = (place) => -Math.log2(Math.max(expected[place].probability, 1e-12));
+/** @type {(share: number) => string} */
 const percent = (share) =>
   `${share >= 0.1 ? (100 * share).toFixed(0) : share >= 0.001 ? (100 * share).toFixed(1) : (100 * share).toPrecision(1)} %`;
+/** @type {(token: string) => string} */
 const named = (token) => (token === "</s>" ? say(SAYS.line) : token === "<s>" ? say(SAYS.begin) : readable(token));
+/** @type {(place: number) => string} */
 const readName = (place) => (place === 0 ? say(SAYS.begin) : named(read[place]));
 
 // What the reader chose: a piece, a layer and a head; null stands for all of them. Behind the last layer is the pointer.
+/** @type {{ place: number, layer: number | null, head: number | null }} */
 const chosen = {
   place: tokens.map((_, place) => place).reduce((worst, place) => (bitsOf(place) > bitsOf(worst) ? place : worst), 0),
   layer: null,
   head: null,
 };
 
-const pointing = () => seen.pointed && chosen.layer === seen.weights.shape[0];
+// The pointer's shares of every place, if it is what the reader chose.
+const pointing = () => (seen.weights && chosen.layer === seen.weights.shape[0] ? seen.pointed : null);
 
 // How much each piece read was looked at in order to predict the chosen one [read], mean over what was not chosen.
+/** @type {() => Float32Array} */
 function looks() {
-  if (pointing()) return tensorOf(seen.pointed).at(chosen.place).values.slice(0, -1);
+  const pointed = pointing();
+  if (pointed) return tensorOf(pointed).at(chosen.place).values.slice(0, -1);
+  if (!seen.weights) return new Float32Array(read.length);
   const weights = tensorOf(seen.weights);
   const [layers, heads] = weights.shape;
   const sums = new Float32Array(read.length);
+  /** @type {(count: number, one: number | null) => number[]} */
   const some = (count, one) => (one === null ? [...Array(count).keys()] : [one]);
   const pairs = some(layers, chosen.layer).flatMap((layer) => some(heads, chosen.head).map((head) => [layer, head]));
   for (const [layer, head] of pairs)
@@ -80,7 +92,7 @@ function header() {
     [say(SAYS.words), seen.words.toLocaleString("en")],
     [say(SAYS.pieces), tokens.length.toLocaleString("en")],
     ...Object.entries(seen.facts).map(([name, value]) => [
-      page.language === "ko" ? (FACTS[name] ?? name) : name,
+      reader.language === "ko" ? (FACTS[name] ?? name) : name,
       value,
     ]),
   ];
@@ -102,6 +114,7 @@ function textSection() {
       bits === MOST_BITS ? `${bits}+` : String(bits),
     ),
   );
+  /** @type {(Node | string)[]} */
   const parts = [make("span", { class: "piece begin", data: { key: 0 } }, say(SAYS.begin))];
   tokens.forEach((token, place) => {
     const ends = token === "</s>";
@@ -139,17 +152,20 @@ function textSection() {
   );
 }
 
+/** @type {(event: KeyboardEvent) => void} */
 function step(event) {
-  const along = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
+  /** @type {Record<string, number>} */
+  const steps = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+  const along = steps[event.key];
   if (!along) return;
   event.preventDefault();
-  const place = Math.min(
-    tokens.length - 1,
-    Math.max(0, Number.isFinite(along) ? chosen.place + along : along < 0 ? 0 : tokens.length - 1),
-  );
-  document.querySelector(`[data-place="${place}"]`).focus();
+  const place = Math.min(tokens.length - 1, Math.max(0, chosen.place + along));
+  /** @type {HTMLElement | null} */
+  const piece = document.querySelector(`[data-place="${place}"]`);
+  piece?.focus();
 }
 
+/** @type {(name: string, share: number, classes?: string) => HTMLElement[]} */
 const bar = (name, share, classes = "") => [
   make("dt", { class: classes, dir: "auto" }, name),
   make("dd", { class: classes }, make("i", { style: { "--share": share } }), make("span", {}, percent(share))),
@@ -195,6 +211,7 @@ function lookedPart() {
     .sort((a, b) => shares[b] - shares[a])
     .slice(0, SHOWN)
     .filter((key) => shares[key] >= 0.005);
+  /** @type {(name: "layer" | "head", count: number, all: Both, ...more: HTMLElement[]) => HTMLElement} */
   const chooser = (name, count, all, ...more) =>
     make(
       "select",
@@ -202,8 +219,8 @@ function lookedPart() {
         class: "parts",
         id: name,
         "aria-label": say(SAYS[name]),
-        onchange: ({ target }) => {
-          chosen[name] = target.value === "" ? null : Number(target.value);
+        onchange: ({ currentTarget }) => {
+          chosen[name] = currentTarget.value === "" ? null : Number(currentTarget.value);
           drawPanel();
           element(name).focus();
         },
@@ -214,9 +231,11 @@ function lookedPart() {
       ),
       ...more,
     );
-  const pointer = seen.pointed ? [make("option", { value: layers, selected: pointing() }, say(SAYS.pointer))] : [];
-  const instead = pointing()
-    ? bar(say(SAYS.vocabulary), tensorOf(seen.pointed).at(chosen.place).values.at(-1), "muted")
+  const pointed = pointing();
+  const option = () => make("option", { value: layers, selected: pointed !== null }, say(SAYS.pointer));
+  const pointer = seen.pointed ? [option()] : [];
+  const instead = pointed
+    ? bar(say(SAYS.vocabulary), tensorOf(pointed).number(chosen.place, read.length), "muted")
     : [];
   return make(
     "div",
@@ -226,7 +245,7 @@ function lookedPart() {
       "p",
       { class: "choosers" },
       chooser("layer", layers, SAYS.every, ...pointer),
-      ...(pointing() ? [] : [chooser("head", heads, SAYS.mean)]),
+      ...(pointed ? [] : [chooser("head", heads, SAYS.mean)]),
     ),
     make("dl", { class: "shares" }, ...instead, ...best.flatMap((key) => bar(readName(key), shares[key]))),
   );
@@ -235,15 +254,19 @@ function lookedPart() {
 function drawPanel() {
   element("panel").replaceChildren(expectedPart(), lookedPart());
   const shares = seen.weights ? looks() : [];
-  for (const piece of element("flow").querySelectorAll(".piece")) {
+  /** @type {NodeListOf<HTMLElement>} */
+  const pieces = element("flow").querySelectorAll(".piece");
+  for (const piece of pieces) {
     const { place, key } = piece.dataset;
-    piece.style.setProperty("--look", Number(key) <= chosen.place ? shade(shares[key] ?? 0).toFixed(3) : 0);
+    const share = Number(key) <= chosen.place ? (shares[Number(key)] ?? 0) : 0;
+    piece.style.setProperty("--look", share > 0 ? shade(share).toFixed(3) : "0");
     if (place === undefined) continue;
     piece.setAttribute("aria-pressed", String(Number(place) === chosen.place));
     piece.tabIndex = Number(place) === chosen.place ? 0 : -1;
   }
 }
 
+/** @type {(place: number) => void} */
 function select(place) {
   if (place === chosen.place) return;
   chosen.place = place;
@@ -251,12 +274,11 @@ function select(place) {
 }
 
 function drawAll() {
-  document.documentElement.lang = page.language;
+  document.documentElement.lang = reader.language;
   element("caution").textContent = seen.weights ? say(SAYS.caution) : "";
   header();
   element("sections").replaceChildren(textSection(), make("section", { class: "panel", id: "panel" }));
   drawPanel();
 }
 
-page.language = /^ko\b/.test(navigator.language) ? "ko" : "en";
 drawAll();
