@@ -318,74 +318,79 @@ function beamLists(scene, t, final) {
   ].filter(isThere);
 }
 
-// All hypotheses as a river: columns of pieces, joined by curves. Returns what is needed to mark a step.
-/** @type {(scene: Scene, final: SearchPath[], go: (t: number) => void) => { scroller: HTMLElement, mark: (t: number, text: string) => void }} */
-function makeRiver(scene, final, go) {
-  const ROW = 26;
-  const GAP = 30;
-  const TOP = 24;
+const RIVER = { row: 26, gap: 30, top: 24 }; // pixels
+
+// Where the hypotheses of each step stand in the river, and what each is called there.
+/**
+ * @typedef {{ path: SearchPath, label: string, wide: number, y: number, ends: boolean }} RiverNode
+ * @typedef {{ x: number, wide: number, nodes: RiverNode[] }} RiverColumn
+ */
+/** @type {(scene: Scene, onPath: Set<SearchPath>) => RiverColumn[]} */
+function riverColumns(scene, onPath) {
   const pen = penOf(make("canvas"));
   const family = getComputedStyle(document.body).fontFamily;
-  /** @type {{ x: number, wide: number, nodes: { path: SearchPath, label: string, wide: number, y: number, ends: boolean }[] }[]} */
-  const columns = [];
-  const onPath = new Set(final);
   let x = 8;
-  for (const step of scene.steps) {
-    const nodes = [...step.kept, ...step.finished].map((path, row) => {
+  return scene.steps.map(({ kept, finished }) => {
+    const nodes = [...kept, ...finished].map((path, row) => {
       const letters = [...readable(path.token)];
       const label = letters.length > 14 ? `${letters.slice(0, 13).join("")}…` : letters.join("");
       pen.font = `${onPath.has(path) ? 600 : 400} 13px ${family}`;
-      return {
-        path,
-        label,
-        wide: pen.measureText(label).width,
-        y: TOP + ROW * row + ROW / 2,
-        ends: row >= step.kept.length,
-      };
+      const y = RIVER.top + RIVER.row * (row + 0.5);
+      return { path, label, wide: pen.measureText(label).width, y, ends: row >= kept.length };
     });
-    const wide = Math.max(20, ...nodes.map((node) => node.wide));
-    columns.push({ x, wide, nodes });
-    x += wide + GAP;
-  }
-  const height = TOP + ROW * Math.max(...columns.map((column) => column.nodes.length)) + 4;
-  const band = makeShape("rect", { class: "band", y: 0, height, rx: 4 });
+    const column = { x, wide: Math.max(20, ...nodes.map((node) => node.wide)), nodes };
+    x += column.wide + RIVER.gap;
+    return column;
+  });
+}
+
+// From a hypothesis to the one that goes on with it.
+/** @type {(before: RiverColumn, from: RiverNode, column: RiverColumn, node: RiverNode) => string} */
+function riverCurve(before, from, column, node) {
+  const start = before.x + from.wide + 4;
+  const bend = column.x - RIVER.gap;
+  const end = column.x - 4;
+  const middle = (bend + end) / 2 + 2;
+  return `M${start} ${from.y}H${bend + 2}C${middle} ${from.y} ${middle} ${node.y} ${end} ${node.y}`;
+}
+
+/** @type {(columns: RiverColumn[], onPath: Set<SearchPath>, go: (t: number) => void) => SVGElement[]} */
+function drawRiver(columns, onPath, go) {
   const edges = makeShape("g", { class: "edges" });
-  const labels = makeShape("g", { class: "labels" });
+  const names = makeShape("g", { class: "labels" });
   columns.forEach((column, t) => {
-    labels.append(makeShape("text", { class: "count", x: column.x, y: 15, onclick: () => go(t) }, String(t + 1)));
+    const { x } = column;
+    const onclick = () => go(t);
+    names.append(makeShape("text", { class: "count", x, y: 15, onclick }, String(t + 1)));
     for (const node of column.nodes) {
       const state = onPath.has(node.path) ? "final" : "";
       const from = t > 0 && columns[t - 1].nodes[node.path.parent];
       if (from) {
-        const start = columns[t - 1].x + from.wide + 4;
-        const bend = column.x - GAP;
-        const end = column.x - 4;
-        const middle = (bend + end) / 2 + 2;
-        const curve = makeShape("path", {
-          class: state,
-          d: `M${start} ${from.y}H${bend + 2}C${middle} ${from.y} ${middle} ${node.y} ${end} ${node.y}`,
-        });
+        const curve = makeShape("path", { class: state, d: riverCurve(columns[t - 1], from, column, node) });
         if (state) edges.append(curve);
         else edges.prepend(curve); // the final path lies on top
       }
-      labels.append(
-        makeShape(
-          "text",
-          { class: `piece ${state}`, x: column.x, y: node.y + 4.5, onclick: () => go(t) },
-          node.label,
-          makeShape("title", {}, node.path.text),
-        ),
-      );
-      if (node.ends)
-        labels.append(makeShape("circle", { class: state, cx: column.x + node.wide + 9, cy: node.y, r: 3.5 }));
+      const title = makeShape("title", {}, node.path.text);
+      names.append(makeShape("text", { class: `piece ${state}`, x, y: node.y + 4.5, onclick }, node.label, title));
+      if (node.ends) names.append(makeShape("circle", { class: state, cx: x + node.wide + 9, cy: node.y, r: 3.5 }));
     }
   });
+  return [edges, names];
+}
+
+// All hypotheses as a river: columns of pieces, joined by curves. Returns what is needed to mark a step.
+/** @type {(scene: Scene, final: SearchPath[], go: (t: number) => void) => { scroller: HTMLElement, mark: (t: number, text: string) => void }} */
+function makeRiver(scene, final, go) {
+  const onPath = new Set(final);
+  const columns = riverColumns(scene, onPath);
+  const width = columns.reduce((x, column) => x + column.wide + RIVER.gap, 8);
+  const height = RIVER.top + RIVER.row * Math.max(...columns.map((column) => column.nodes.length)) + 4;
+  const band = makeShape("rect", { class: "band", y: 0, height, rx: 4 });
   const drawing = makeShape(
     "svg",
-    { width: x, height, viewBox: `0 0 ${x} ${height}`, role: "img", "aria-label": say(STEPS.river) },
+    { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": say(STEPS.river) },
     band,
-    edges,
-    labels,
+    ...drawRiver(columns, onPath, go),
   );
   const scroller = fading(
     make(

@@ -24,7 +24,21 @@ let walkWatch = null; // tells the map which part is on the screen
  *   number: number,
  * }} WalkPath `number` counts the steps that were drawn
  * @typedef {{ name: string, tensor: Tensor, rows?: string[], note?: string, button?: HTMLElement }} Strip
- * @typedef {{ tokens: string[], keys: string[], scores: Float32Array, scaled: Float32Array, row: Float32Array, seen: number, value: Tensor, answers: Tensor, weights: Tensor }} Walked
+ * @typedef {{
+ *   kind: Kind,
+ *   tokens: string[],
+ *   keys: string[],
+ *   query: Tensor,
+ *   key: Tensor,
+ *   value: Tensor,
+ *   scores: Float32Array,
+ *   scaled: Float32Array,
+ *   row: Float32Array,
+ *   seen: number,
+ *   answers: Tensor,
+ *   output: Tensor,
+ *   weights: Tensor,
+ * }} Walked `seen` counts the keys that no mask hides
  */
 
 // Where the walk goes: what the reader chose in any view, made definite.
@@ -269,88 +283,46 @@ function drawWalkAdd(path, part, before, output, around) {
   });
 }
 
-/** @type {(path: WalkPath, part: "self" | "cross", before: Tensor) => HTMLElement[]} */
-function drawWalkAttention(path, part, before) {
-  const { scene, place, head, pre, width } = path;
-  const module = `${part}_attention`;
-  const around = `after_${part}`;
+// The numbers of one attention, as far as the chosen position and head have to do with them.
+/** @type {(path: WalkPath, part: "self" | "cross") => Walked} */
+function walkedAttention(path, part) {
+  const { scene, place, head } = path;
   /** @type {(name: string) => Tensor} */
-  const of = (name) => walkedLayer(path, module, name);
+  const of = (name) => walkedLayer(path, `${part}_attention`, name);
   const kind = part === "cross" ? "cross" : path.side;
-  const tokens = sidesOf(scene, kind).keys.tokens;
-  const keys = tokens.map(readable);
+  const { tokens } = sidesOf(scene, kind).keys;
   const query = of("query").at(head, place);
-  const key = of("key").at(head);
-  const value = of("value").at(head);
-  const size = query.values.length;
   const scaled = of("scores").at(head, place).values;
   const weights = tensorOf(attentionOf(scene, kind).weights).at(path.layer);
-  const row = weights.at(head, place).values;
-  const seen = kind === "decoder" ? place + 1 : keys.length;
-  const root = Math.sqrt(size);
-  const scores = scaled.map((score) => score * root);
-  const rooted = signedNumber(root).replace(".00", "");
-  const x = pre ? "x′" : "x";
-  const output = of("output").at(place);
-  const best = scaled.slice(0, seen).reduce((most, score, index) => (score > scaled[most] ? index : most), 0);
-  const products = new Tensor(
-    [size],
-    query.values.map((each, index) => each * key.at(best).values[index]),
-  );
-  const attention = { tokens, keys, scores, scaled, row, seen, value, answers: of("head_outputs"), weights };
+  const root = Math.sqrt(query.values.length);
+  return {
+    kind,
+    tokens,
+    keys: tokens.map(readable),
+    query,
+    key: of("key").at(head),
+    value: of("value").at(head),
+    scores: scaled.map((score) => score * root),
+    scaled,
+    row: weights.at(head, place).values,
+    seen: kind === "decoder" ? place + 1 : tokens.length,
+    answers: of("head_outputs"),
+    output: of("output").at(place),
+    weights,
+  };
+}
+
+/** @type {(path: WalkPath, part: "self" | "cross", before: Tensor) => HTMLElement[]} */
+function drawWalkAttention(path, part, before) {
+  const { width } = path;
+  const around = `after_${part}`;
+  const attention = walkedAttention(path, part);
+  const { output } = attention;
+  const normed = () => walkedLayer(path, around, "normed").at(path.place);
   return [
-    ...(pre
-      ? [
-          drawWalkNorm(
-            path,
-            part,
-            before,
-            walkedLayer(path, around, "normed").at(place),
-            part === "self" ? "norm" : "norm.again",
-          ),
-        ]
-      : []),
-    drawWalkStep(path, part, `projections.${part}`, {
-      values: [x, pre ? "X′" : "X", head + 1],
-      shapes: [
-        ["W^{Q}", width, size],
-        ["W^{K}", width, size],
-        ["W^{V}", width, path.size],
-      ],
-      body: [
-        drawWalkStrips(
-          { name: "q", tensor: query },
-          { name: "K", tensor: key, rows: keys },
-          { name: "V", tensor: value, rows: keys },
-        ),
-      ],
-    }),
-    drawWalkStep(path, part, "scores", {
-      values: [size],
-      shapes: [
-        ["q", size],
-        ["K", keys.length, size],
-        ["s", keys.length],
-      ],
-      body: [
-        drawWalkKeys(tokens, scores),
-        drawWalkStrips({
-          name: "q_{m} k_{m}",
-          tensor: products,
-          note: say(WALK.largest, keys[best], signedNumber(scores[best])),
-        }),
-      ],
-    }),
-    drawWalkStep(path, part, "scale", {
-      values: [size, rooted, particle(rooted, "으로", "로")],
-      shapes: [["s", keys.length]],
-      body: [drawWalkKeys(tokens, scaled)],
-    }),
-    drawWalkStep(path, part, kind === "decoder" ? "mask.decoder" : "mask.encoder", {
-      values: [keys.length - seen, keys.length],
-      shapes: [["s", keys.length]],
-      body: [drawWalkKeys(tokens, scaled, seen)],
-    }),
+    ...(path.pre ? [drawWalkNorm(path, part, before, normed(), part === "self" ? "norm" : "norm.again")] : []),
+    drawWalkProjections(path, part, attention),
+    ...drawWalkScores(path, part, attention),
     drawWalkSoftmax(path, part, attention),
     drawWalkSum(path, part, attention),
     drawWalkMerge(path, part, attention),
@@ -363,6 +335,61 @@ function drawWalkAttention(path, part, before) {
       body: [drawWalkStrips({ name: "o", tensor: output })],
     }),
     drawWalkAdd(path, part, before, output, around),
+  ];
+}
+
+/** @type {(path: WalkPath, part: "self" | "cross", walked: Walked) => HTMLElement} */
+function drawWalkProjections(path, part, { query, key, value, keys }) {
+  const size = query.values.length;
+  return drawWalkStep(path, part, `projections.${part}`, {
+    values: [path.pre ? "x′" : "x", path.pre ? "X′" : "X", path.head + 1],
+    shapes: [
+      ["W^{Q}", path.width, size],
+      ["W^{K}", path.width, size],
+      ["W^{V}", path.width, path.size],
+    ],
+    body: [
+      drawWalkStrips(
+        { name: "q", tensor: query },
+        { name: "K", tensor: key, rows: keys },
+        { name: "V", tensor: value, rows: keys },
+      ),
+    ],
+  });
+}
+
+// The scores, then scaled, then masked.
+/** @type {(path: WalkPath, part: WalkPart, walked: Walked) => HTMLElement[]} */
+function drawWalkScores(path, part, { kind, tokens, keys, query, key, scores, scaled, seen }) {
+  const size = query.values.length;
+  const rooted = signedNumber(Math.sqrt(size)).replace(".00", "");
+  const best = scaled.slice(0, seen).reduce((most, score, index) => (score > scaled[most] ? index : most), 0);
+  const looked = key.at(best).values;
+  const products = query.values.map((each, index) => each * looked[index]);
+  const note = say(WALK.largest, keys[best], signedNumber(scores[best]));
+  return [
+    drawWalkStep(path, part, "scores", {
+      values: [size],
+      shapes: [
+        ["q", size],
+        ["K", keys.length, size],
+        ["s", keys.length],
+      ],
+      body: [
+        drawWalkKeys(tokens, scores),
+        drawWalkStrips({ name: "q_{m} k_{m}", tensor: new Tensor([size], products), note }),
+      ],
+    }),
+    drawWalkStep(path, part, "scale", {
+      values: [size, rooted, particle(rooted, "으로", "로")],
+      shapes: [["s", keys.length]],
+      body: [drawWalkKeys(tokens, scaled)],
+    }),
+    drawWalkStep(path, part, kind === "decoder" ? "mask.decoder" : "mask.encoder", {
+      values: [keys.length - seen, keys.length],
+      shapes: [["s", keys.length]],
+      body: [drawWalkKeys(tokens, scaled, seen)],
+    }),
   ];
 }
 
