@@ -7,13 +7,13 @@ PYTHON ?= python3
 CONSTRAINTS ?= $(shell $(PYTHON) -c 'import sys; print("constraints.txt" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test check clean
+.PHONY: help quickstart test check check-pages clean
 
 help:
 	@echo 'make quickstart   install into .venv, train on the bundled corpus, translate, write the attention page'
 	@echo 'make test         run the tests'
 	@echo 'make check        lint, formatting and types'
-	@echo 'make clean        remove .venv and caches; runs/ and prepared/ stay'
+	@echo 'make clean        remove .venv, node_modules and caches; runs/ and prepared/ stay'
 
 quickstart: .venv/.installed
 	.venv/bin/regard quickstart
@@ -21,10 +21,24 @@ quickstart: .venv/.installed
 test: .venv/.installed
 	.venv/bin/python -m pytest --numprocesses auto
 
-check: .venv/.installed
+check: .venv/.installed check-pages
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+
+# The JavaScript of the pages, with the tools that package-lock.json pins. REGARD_NEEDS_NODE: fail rather than skip it.
+check-pages:
+	@if command -v npm >/dev/null; then \
+		$(MAKE) --no-print-directory node_modules/.installed && npm run --silent check; \
+	elif [ -n "$$REGARD_NEEDS_NODE" ]; then \
+		echo 'REGARD_NEEDS_NODE is set, and there is no npm' >&2; exit 1; \
+	else \
+		echo 'The JavaScript of the pages is not checked: there is no npm.'; \
+	fi
+
+node_modules/.installed: package.json package-lock.json
+	npm ci --no-audit --no-fund
+	@touch $@
 
 .venv/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and \
@@ -34,5 +48,5 @@ check: .venv/.installed
 	@touch $@
 
 clean:
-	rm -rf .venv *.egg-info build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv node_modules *.egg-info build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

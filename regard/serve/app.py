@@ -24,8 +24,8 @@ from regard.serve.limits import DEFAULTS, Limits, Refusal
 from regard.serve.mistakes import HANDLERS
 from regard.serve.stream import Stream
 from regard.serve.worker import Job
+from regard.view.document import asset, document
 from regard.tasks.translation.page import render
-from regard.view.document import document
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     404: {"model": schemas.Problem, "description": "No such model"},
@@ -33,6 +33,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     422: {"model": schemas.Problem, "description": "A mistake in the request, or more than the server accepts"},
     429: {"model": schemas.Problem, "description": "Too busy; `Retry-After` says when to come again"},
 }
+ASK_SCRIPTS = ("dom", "ask")
 ASK = """<main>
   <header id="header"></header>
   <div id="answer" aria-live="polite"></div>
@@ -177,7 +178,7 @@ def _add_generating(app: FastAPI, desk: Desk) -> None:
 
 def _add_pages(app: FastAPI, desk: Desk, movie: Mapping[str, Any] | None) -> None:
     live = _page(_live_page(desk, movie) if desk.of(Translator) else _ask_page(desk))
-    docs = _page((files("regard.serve") / "docs.html").read_text(encoding="utf-8"))
+    docs = _page(_docs_page())
 
     @app.get("/", include_in_schema=False)
     async def page() -> Response:
@@ -202,6 +203,12 @@ def _add_pages(app: FastAPI, desk: Desk, movie: Mapping[str, Any] | None) -> Non
         return Response(desk.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
 
+def _docs_page() -> str:
+    """What openapi.json says, with a form for each path."""
+    page, script = ((files("regard.serve") / name).read_text(encoding="utf-8") for name in ("docs.html", "docs.js"))
+    return page.replace("/*SCRIPT*/", f"{asset('dom.js')}\n{script}", 1)
+
+
 def _live_page(desk: Desk, movie: Mapping[str, Any] | None) -> str:
     """Where one looks inside a translator."""
     limits = desk.limits
@@ -211,7 +218,7 @@ def _live_page(desk: Desk, movie: Mapping[str, Any] | None) -> str:
 def _ask_page(desk: Desk) -> str:
     """Where one asks models of other tasks."""
     data = answers.asked_of(desk.models, desk.limits)
-    return document("regard", ASK, ["live", "ask"], ["dom", "ask"], data, asks=True)
+    return document("regard", ASK, ["live", "ask"], ASK_SCRIPTS, data, asks=True)
 
 
 def _json(**parts: bytes) -> Response:

@@ -79,6 +79,27 @@ def test_what_cannot_be_is_said(open_page: Open, server: Running) -> None:
     expect(error).to_contain_text("41 were given, and at most 40 are accepted.")
 
 
+@pytest.mark.parametrize("answer", ["nonsense\n\n", "event: other\ndata: {}\n\n", ""])
+def test_an_answer_that_is_none_is_told_in_words(open_page: Open, server: Running, answer: str) -> None:
+    page = open_page(server.url)
+    page.route("**/generate", lambda route: route.fulfill(body=answer, content_type="text/event-stream"))
+    page.locator("#ask-model").select_option("prose")
+    submit(page, "a")
+    expect(page.locator(".error")).to_have_text("The answer broke off.")
+
+
+def test_the_page_of_the_api_tells_every_path_and_tries_it(open_page: Open, server: Running) -> None:
+    page = open_page(server.url)
+    page.goto(f"{server.url}/docs")
+    trial = page.locator("#classify")
+    expect(trial.locator("h2")).to_have_text("POST /classify")
+    expect(trial.locator("dl").first).to_contain_text("text or list of text, required")
+    trial.locator("textarea").fill('{"model": "moods", "text": "a"}')
+    trial.locator("button").click()
+    expect(trial.locator("pre")).to_contain_text('"classifications"')
+    expect(page.locator("#generate dl").first).to_contain_text("whole number ≥ 0")
+
+
 def test_a_server_that_is_gone_is_missed(open_page: Open, classifier: Classifier) -> None:
     with running({"moods": classifier}) as server:
         page = open_page(server.url, refusals=True)

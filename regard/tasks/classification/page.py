@@ -22,6 +22,7 @@ from regard.view.document import as_json, check_name, write_document
 from regard.view.report import Both, both, render_report
 from regard.view.words import SPACE, SPECIAL, Word, merge, text_of, words_of
 
+SCRIPTS = ("data", "dom", "heat", "classification")
 MOST_BARS = 12  # labels shown; a classifier may know hundreds
 MOST_RUNS = 12
 MOST_WINDOWS = 8
@@ -209,7 +210,7 @@ def render_decisions(seen: Sequence[Decision], command: str = "") -> str:
         sections.append(f"<p class='muted'>{both((f'{rest:,} more windows are not shown.', f'나머지 창 {rest:,}개는 보이지 않습니다.'))}</p>")  # fmt: skip
     return render_report(
         first.title, heading, facts, "".join(sections), both(NOTE), command,
-        styles=["heads", "look", "classification"], scripts=["data", "dom", "heat", "classification"],
+        styles=["heads", "look", "classification"], scripts=SCRIPTS,
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from regard.tasks.translation.attention import Attention
 from regard.view.document import DRAWN, check_name, document, write_document
 
 VIEWS = ("look", "walk", "steps", "positions", "movie", "live", "compare")
-SCRIPTS = ("data", "dom", "heat", "band", "walk_text", *VIEWS, "main")
+SCRIPTS = ("data", "dom", "heat", "views", "band", "walk_text", *VIEWS, "main")
 BODY = (
     """<main>
   <header id="header"></header>

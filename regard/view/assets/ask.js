@@ -16,15 +16,27 @@ const SAY = {
   seed: { en: "Seed", ko: "시드" },
   hints: {
     most: { en: "How many pieces to write at most.", ko: "최대 몇 조각까지 쓸지 정합니다." },
-    temperature: { en: "Below 1 is safer, above 1 wilder; 0 always takes the most probable piece.", ko: "1보다 작으면 무난하게, 크면 자유롭게 씁니다. 0이면 언제나 가장 그럴듯한 조각을 고릅니다." },
+    temperature: {
+      en: "Below 1 is safer, above 1 wilder; 0 always takes the most probable piece.",
+      ko: "1보다 작으면 무난하게, 크면 자유롭게 씁니다. 0이면 언제나 가장 그럴듯한 조각을 고릅니다.",
+    },
     seed: { en: "The same seed writes the same text.", ko: "시드가 같으면 같은 글이 나옵니다." },
   },
   stop: { en: "Stop", ko: "멈추기" },
   labels: { en: "It tells apart: {0}", ko: "구별하는 범주: {0}" },
   more: { en: "and {0} more", ko: "그 밖에 {0}개" },
-  empty: { en: "There is nothing to classify: type a text first.", ko: "분류할 글이 없습니다. 먼저 글을 입력해 주세요." },
-  long: { en: "The text has {0} characters; this server takes at most {1}.", ko: "글이 {0}자입니다. 이 서버는 {1}자까지 받습니다." },
-  cut: { en: "The text is longer than the model reads; only a part of it was read.", ko: "글이 모델이 읽을 수 있는 길이보다 길어 일부만 읽었습니다." },
+  empty: {
+    en: "There is nothing to classify: type a text first.",
+    ko: "분류할 글이 없습니다. 먼저 글을 입력해 주세요.",
+  },
+  long: {
+    en: "The text has {0} characters; this server takes at most {1}.",
+    ko: "글이 {0}자입니다. 이 서버는 {1}자까지 받습니다.",
+  },
+  cut: {
+    en: "The text is longer than the model reads; only a part of it was read.",
+    ko: "글이 모델이 읽을 수 있는 길이보다 길어 일부만 읽었습니다.",
+  },
   windows: { en: "{0} windows over the text voted.", ko: "글을 {0}개 구간으로 나누어 투표했습니다." },
   ended: {
     end: { en: "{0} pieces; the text came to its end.", ko: "{0}조각. 글이 끝났습니다." },
@@ -32,20 +44,38 @@ const SAY = {
     stop: { en: "{0} pieces, up to a stop string.", ko: "{0}조각. 멈춤 문자열에서 끝났습니다." },
     stopped: { en: "Stopped.", ko: "멈췄습니다." },
   },
-  gone: { en: "The server does not answer. Is it still running?", ko: "서버가 응답하지 않습니다. 실행 중인지 확인해 주세요." },
+  gone: {
+    en: "The server does not answer. Is it still running?",
+    ko: "서버가 응답하지 않습니다. 실행 중인지 확인해 주세요.",
+  },
   broken: { en: "The answer broke off.", ko: "응답이 중간에 끊겼습니다." },
   programs: { en: "Programs ask by a JSON API: ", ko: "프로그램에서는 JSON API로 물을 수 있습니다: " },
 };
-const SHOWN = 20;  // labels; a model may know thousands
+const SHOWN = 20; // labels; a model may know thousands
+/** @type {AskPage} */
 const server = JSON.parse(element("data").textContent);
-let running = null;      // AbortController of the latest question
-let shown = () => [];    // what the answer looks like in the language of the moment
+/** @type {AbortController | null} */
+let running = null; // of the latest question
+/** @type {() => Node[]} */
+let shown = () => []; // what the answer looks like in the language of the moment
 
+/** @type {(name: string, more: Attributes<HTMLInputElement>) => HTMLInputElement} */
 const field = (name, more) => make("input", { type: "number", id: `ask-${name}`, ...more });
 const part = {
   text: make("textarea", { id: "ask-text", rows: 3, dir: "auto", spellcheck: "false" }),
-  model: make("select", { id: "ask-model", onchange: () => { clear(); draw(); } }, ...server.models.map(({ name, title }) =>
-    make("option", { value: name }, title === name ? name : `${name} · ${title}`))),
+  model: make(
+    "select",
+    {
+      id: "ask-model",
+      onchange: () => {
+        clear();
+        draw();
+      },
+    },
+    ...server.models.map(({ name, title }) =>
+      make("option", { value: name }, title === name ? name : `${name} · ${title}`),
+    ),
+  ),
   most: field("most", { min: 1, max: server.most_pieces, value: Math.min(100, server.most_pieces) }),
   temperature: field("temperature", { min: 0, step: 0.1, value: 0.8 }),
   seed: field("seed", { min: 0, value: 0 }),
@@ -53,12 +83,40 @@ const part = {
   submit: make("button", { type: "submit", id: "ask-submit" }),
   error: make("p", { class: "error", role: "alert", hidden: true }),
 };
-const fields = ["model", "most", "temperature", "seed"].map((name) =>
-  make("label", { for: `ask-${name}`, data: { name } }, make("span", { class: "name" }), part[name]));
-const form = make("form", { class: "live", novalidate: true, onsubmit: (event) => { event.preventDefault(); submit(); } },
-  part.text, make("div", { class: "row" }, ...fields, part.keys, part.submit), part.error);
+const FIELDS = /** @type {const} */ (["model", "most", "temperature", "seed"]);
+const fields = FIELDS.map((name) =>
+  make("label", { for: `ask-${name}`, data: { name } }, make("span", { class: "name" }), part[name]),
+);
+const languages = namesOf(LANGUAGES).map((language) =>
+  make(
+    "button",
+    {
+      type: "button",
+      lang: language,
+      onclick: () => {
+        reader.language = language;
+        draw();
+      },
+    },
+    LANGUAGES[language],
+  ),
+);
+const form = make(
+  "form",
+  {
+    class: "live",
+    novalidate: true,
+    onsubmit: (event) => {
+      event.preventDefault();
+      submit();
+    },
+  },
+  part.text,
+  make("div", { class: "row" }, ...fields, part.keys, part.submit),
+  part.error,
+);
 part.text.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;  // an input method takes Enter for itself
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // an input method takes Enter for itself
   event.preventDefault();
   if (!running) form.requestSubmit();
 });
@@ -67,14 +125,14 @@ const model = () => server.models[part.model.selectedIndex];
 const written = () => model().path === "/generate";
 
 function draw() {
-  document.documentElement.lang = page.language;
-  for (const button of document.querySelectorAll(".languages button")) button.setAttribute("aria-pressed", String(button.lang === page.language));
-  for (const label of fields) {
-    const { name } = label.dataset;
-    label.firstChild.textContent = say(SAY[name]);
+  document.documentElement.lang = reader.language;
+  for (const button of languages) button.setAttribute("aria-pressed", String(button.lang === reader.language));
+  FIELDS.forEach((name, place) => {
+    const label = fields[place];
+    nameIn(label).textContent = say(SAY[name]);
     label.hidden = name === "model" ? server.models.length < 2 : !written();
-    if (SAY.hints[name]) label.title = say(SAY.hints[name]);
-  }
+    if (name !== "model") label.title = say(SAY.hints[name]);
+  });
   part.text.placeholder = say(SAY.placeholder[model().path]);
   part.text.setAttribute("aria-label", part.text.placeholder);
   part.keys.textContent = say(SAY.keys);
@@ -89,32 +147,48 @@ function clear() {
   running?.abort();
   running = null;
   part.error.hidden = true;
-  shown = () => (written() ? [] : [make("p", { class: "muted" }, say(SAY.labels, listed(model().labels)))]);
+  shown = () => (written() ? [] : [make("p", { class: "muted" }, say(SAY.labels, listed(model().labels ?? [])))]);
 }
 
+/** @type {(labels: string[]) => string} */
 function listed(labels) {
   const rest = labels.length - SHOWN;
   return rest > 0 ? `${labels.slice(0, SHOWN).join(", ")}, ${say(SAY.more, rest)}` : labels.join(", ");
 }
 
+/** @type {(message: string) => void} */
 function fail(message) {
   part.error.textContent = message;
   part.error.hidden = false;
 }
 
 async function submit() {
-  if (running) return running.abort();
+  if (running) {
+    running.abort();
+    return;
+  }
   clear();
-  const text = part.text.value, most = server.most_characters[model().path], length = [...text].length;
-  const wrong = !written() && !text.trim() ? say(SAY.empty)
-    : length > most ? say(SAY.long, length.toLocaleString("en"), most.toLocaleString("en")) : "";
-  if (wrong) { fail(wrong); return draw(); }
-  const mine = running = new AbortController();
+  const text = part.text.value;
+  const most = server.most_characters[model().path];
+  const length = [...text].length;
+  const wrong =
+    !written() && !text.trim()
+      ? say(SAY.empty)
+      : length > most
+        ? say(SAY.long, length.toLocaleString("en"), most.toLocaleString("en"))
+        : "";
+  if (wrong) {
+    fail(wrong);
+    draw();
+    return;
+  }
+  const mine = new AbortController();
+  running = mine;
   draw();
   try {
     await (written() ? write : classify)(text, mine.signal);
   } catch (error) {
-    if (running === mine && error.name !== "AbortError") fail(error.message);
+    if (running === mine && !mine.signal.aborted) fail(messageOf(error));
   }
   if (running !== mine) return;
   running = null;
@@ -122,9 +196,15 @@ async function submit() {
 }
 
 // The response, or an error whose message is for the reader.
+/** @type {(body: object, signal: AbortSignal) => Promise<Response>} */
 async function ask(body, signal) {
   const { path, name } = model();
-  const options = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ ...body, model: name }), signal };
+  const options = {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ ...body, model: name }),
+    signal,
+  };
   const response = await fetch(path.slice(1), options).catch((error) => {
     throw error.name === "AbortError" ? error : new Error(say(SAY.gone));
   });
@@ -133,25 +213,54 @@ async function ask(body, signal) {
   throw new Error(answer?.detail ?? say(SAY.broken));
 }
 
+/** @type {(text: string, signal: AbortSignal) => Promise<void>} */
 async function classify(text, signal) {
-  const { classifications: [found] } = await (await ask({ text }, signal)).json();
-  const ranked = Object.entries(found.probabilities).sort(([, a], [, b]) => b - a);  // numbers as keys come first in JavaScript
+  /** @type {ClassifyAnswer} */
+  const {
+    classifications: [found],
+  } = await (await ask({ text }, signal)).json();
+  const ranked = Object.entries(found.probabilities).sort(([, a], [, b]) => b - a); // numbers as keys come first in JavaScript
   const rest = ranked.length - SHOWN;
   shown = () => [
     make("p", { class: "sentence written" }, ...orNothing(found.label)),
-    make("dl", { class: "labels" }, ...ranked.slice(0, SHOWN).flatMap(([label, share]) => [
-      make("dt", {}, label), make("dd", { class: "bar", style: { "--share": `${100 * share}%` } }), make("dd", {}, `${(100 * share).toFixed(1)} %`),
-    ])),
-    ...[rest > 0 && say(SAY.more, rest), found.cut && say(SAY.cut), found.windows > 1 && say(SAY.windows, found.windows)]
-      .filter(Boolean).map((remark) => make("p", { class: "muted" }, remark)),
+    make(
+      "dl",
+      { class: "labels" },
+      ...ranked
+        .slice(0, SHOWN)
+        .flatMap(([label, share]) => [
+          make("dt", {}, label),
+          make("dd", { class: "bar", style: { "--share": `${100 * share}%` } }),
+          make("dd", {}, `${(100 * share).toFixed(1)} %`),
+        ]),
+    ),
+    ...[
+      rest > 0 && say(SAY.more, rest),
+      found.cut && say(SAY.cut),
+      found.windows > 1 && say(SAY.windows, found.windows),
+    ]
+      .filter(isThere)
+      .map((remark) => make("p", { class: "muted" }, remark)),
   ];
 }
 
+/** @type {(prompt: string, signal: AbortSignal) => Promise<void>} */
 async function write(prompt, signal) {
-  const number = (input) => (input.value === "" ? undefined : Number(input.value));  // left out of JSON: the server's own
-  const asked = { prompt, stream: true, most: number(part.most), temperature: number(part.temperature), seed: number(part.seed) };
-  const added = make("span", { class: "written" }), remark = make("p", { class: "muted" });
-  let how = SAY.ended.stopped, pieces = 0, cut = false;
+  /** @type {(input: HTMLInputElement) => number | undefined} */
+  const number = (input) => (input.value === "" ? undefined : Number(input.value)); // left out of JSON: the server's own
+  const asked = {
+    prompt,
+    stream: true,
+    most: number(part.most),
+    temperature: number(part.temperature),
+    seed: number(part.seed),
+  };
+  const added = make("span", { class: "written" });
+  const remark = make("p", { class: "muted" });
+  /** @type {Both} */
+  let how = SAY.ended.stopped;
+  let pieces = 0;
+  let cut = false;
   const response = await ask(asked, signal);
   shown = () => {
     remark.textContent = running ? "" : [say(how, pieces), cut && say(SAY.cut)].filter(Boolean).join(" ");
@@ -161,35 +270,56 @@ async function write(prompt, signal) {
   let whole = false;
   await eachEvent(response, {
     text: ({ text }) => added.append(text),
-    error: ({ detail }) => { throw new Error(detail); },
-    done: ({ generations: [found] }) => { [how, pieces, cut, whole] = [SAY.ended[found.finish_reason], found.tokens.length, found.cut, true]; },
+    error: ({ detail }) => {
+      throw new Error(detail);
+    },
+    done: ({ generations: [found] }) => {
+      how = SAY.ended[found.finish_reason];
+      pieces = found.tokens.length;
+      cut = found.cut;
+      whole = true;
+    },
   });
   if (!whole) throw new Error(say(SAY.broken));
 }
 
+/**
+ * @typedef {{
+ *   text: (event: { text: string }) => void,
+ *   error: (event: { detail: string }) => void,
+ *   done: (event: GenerateAnswer) => void,
+ * }} Handled
+ */
+
 // Calls what handles each server-sent event; one event is two lines and an empty one.
+/** @type {(response: Response, handle: Handled) => Promise<void>} */
 async function eachEvent(response, handle) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (let rest = ""; ;) {
-    const { value, done } = await reader.read().catch((error) => {
+  if (!response.body) throw new Error(say(SAY.broken));
+  const stream = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ; ) {
+    const { value, done } = await stream.read().catch((error) => {
       throw error.name === "AbortError" ? error : new Error(say(SAY.broken));
     });
     if (done) return;
     const events = (rest + value).split("\n\n");
-    rest = events.pop();
+    rest = events.pop() ?? "";
     for (const event of events) {
-      const [, kind, data] = event.match(/^event: (.*)\ndata: (.*)$/);
-      handle[kind](JSON.parse(data));
+      const { kind, data } = event.match(/^event: (?<kind>text|error|done)\ndata: (?<data>.*)$/)?.groups ?? {};
+      if (!kind) throw new Error(say(SAY.broken));
+      handle[/** @type {keyof Handled} */ (kind)](JSON.parse(data));
     }
   }
 }
 
-page.language = /^ko\b/.test(navigator.language) ? "ko" : "en";
 element("header").append(
-  make("div", { class: "title" }, make("h1", { id: "title" }),
-    make("div", { class: "languages", role: "group", "aria-label": "Language · 언어" }, ...["en", "ko"].map((language) =>
-      make("button", { type: "button", lang: language, onclick: () => { page.language = language; draw(); } }, { en: "English", ko: "한국어" }[language])))),
-  form);
+  make(
+    "div",
+    { class: "title" },
+    make("h1", { id: "title" }),
+    make("div", { class: "languages", role: "group", "aria-label": "Language · 언어" }, ...languages),
+  ),
+  form,
+);
 clear();
 draw();
 part.text.focus();

@@ -13,86 +13,179 @@ const COMPARE = {
   pieces: { en: "Probability of each piece", ko: "조각마다의 확률" },
 };
 
-const compareState = { chosen: null, asked: "", answers: new Map() };  // of the text asked, model's name → promise
+/**
+ * @typedef {{ text: string, scenes: Scene[], facts: Record<string, string>, pieces: { token: string, probability?: number }[] }} Compared
+ * @type {{ chosen: Set<string> | null, asked: string, answers: Map<string, Promise<Compared>> }}
+ */
+const compareState = { chosen: null, asked: "", answers: new Map() }; // of the text asked, model's name → promise
 
 // A model without any attention has no scenes; its text and probabilities come from /translate.
+/** @type {(model: LiveModel, beam: number | null, text: string) => Promise<Compared>} */
 async function askToCompare(model, beam, text) {
   if (Object.values(model.attentions).flat().length > 0) {
+    /** @type {AttentionAnswer} */
     const { scenes } = await askServer("attention", { model: model.name, text, beam });
-    return { text: wholeText(scenes), scenes, facts: scenes[0].facts,
-      pieces: scenes.flatMap(({ target, alternatives }) => target.tokens.map((token, t) => [token, alternatives[t]?.probability])) };
+    return {
+      text: wholeText(scenes),
+      scenes,
+      facts: scenes[0].facts,
+      pieces: scenes.flatMap(({ target, alternatives }) =>
+        target.tokens.map((token, t) => ({ token, probability: alternatives[t]?.probability })),
+      ),
+    };
   }
-  const { translations: [given] } = await askServer("translate", { model: model.name, text, beam });
-  return { text: given.text, scenes: [], facts: {}, pieces: given.tokens.map((token, t) => [token, Math.exp(given.token_log_probabilities[t])]) };
+  /** @type {TranslateAnswer} */
+  const {
+    translations: [given],
+  } = await askServer("translate", { model: model.name, text, beam });
+  return {
+    text: given.text,
+    scenes: [],
+    facts: {},
+    pieces: given.tokens.map((token, t) => ({ token, probability: Math.exp(given.token_log_probabilities[t]) })),
+  };
 }
 
-function answerOf(model) {
-  const { beam, text } = page.live.asked, asked = JSON.stringify([beam, text]);
+/** @type {(model: LiveModel, request: LiveRequest) => Promise<Compared>} */
+function answerOf(model, { beam, text }) {
+  const asked = JSON.stringify([beam, text]);
   if (asked !== compareState.asked) Object.assign(compareState, { asked, answers: new Map() });
   const { answers } = compareState;
-  if (!answers.has(model.name)) {
-    answers.set(model.name, askToCompare(model, beam, text));
-    answers.get(model.name).catch(() => answers.delete(model.name));  // so that it is tried again
-  }
-  return answers.get(model.name);
+  const known = answers.get(model.name);
+  if (known) return known;
+  const answer = askToCompare(model, beam, text);
+  answers.set(model.name, answer);
+  answer.catch(() => answers.delete(model.name)); // so that it is tried again
+  return answer;
 }
 
+/** @type {(scene: Scene) => HTMLElement} */
 function comparedMap(scene) {
   if (!scene.attention.cross) return make("p", { class: "muted" }, say(COMPARE.none));
-  const weights = tensorOf(scene.attention.cross.weights), last = weights.shape[0] - 1;
+  const weights = tensorOf(scene.attention.cross.weights);
+  const last = weights.shape[0] - 1;
   const map = mapOf(weights.at(last), "mean", silentHeads(scene, "cross", last));
-  const { words: queries } = scene.target, { words: keys } = scene.source;
-  return make("div", { class: "scroller" }, heatMap({
-    queries: queries.map((word) => readable(word.text)), keys: keys.map((word) => readable(word.text)),
-    map: mergeWords(map, queries, keys), label: say(COMPARE.map), edges: false,
-  }));
+  const { words: queries } = scene.target;
+  const { words: keys } = scene.source;
+  return make(
+    "div",
+    { class: "scroller" },
+    heatMap({
+      queries: queries.map((word) => readable(word.text)),
+      keys: keys.map((word) => readable(word.text)),
+      map: mergeWords(map, queries, keys),
+      label: say(COMPARE.map),
+      edges: false,
+    }),
+  );
 }
 
+/** @type {(pieces: Compared["pieces"]) => HTMLElement} */
 function comparedPieces(pieces) {
-  return make("p", { class: "pieces", dir: "auto" }, ...pieces.flatMap(([token, probability]) => [
-    token.startsWith("▁") || isSpecial(token) ? " " : "",
-    make("span", { class: pieceLook(token).class,
-      title: [pieceLook(token).title, probability !== undefined && shareText(probability)].filter(Boolean).join(" · ") || null,
-      style: { "--share": `${100 * (probability ?? 0)}%` } }, readable(token)),
-  ]));
+  return make(
+    "p",
+    { class: "pieces", dir: "auto" },
+    ...pieces.flatMap(({ token, probability }) => [
+      token.startsWith("▁") || isSpecial(token) ? " " : "",
+      make(
+        "span",
+        {
+          class: pieceLook(token).class,
+          title:
+            [pieceLook(token).title, probability !== undefined && shareText(probability)].filter(Boolean).join(" · ") ||
+            null,
+          style: { "--share": `${100 * (probability ?? 0)}%` },
+        },
+        readable(token),
+      ),
+    ]),
+  );
 }
 
+/** @type {(column: HTMLElement, answer: Compared, first: string) => void} */
 function fillColumn(column, answer, first) {
   column.setAttribute("aria-busy", "false");
-  column.lastChild.replaceWith(make("div", {},
-    make("p", { class: "translated", dir: "auto" }, ...orNothing(answer.text, ...(first === answer.text ? [] : markDifferences(answer.text, first)))),
-    make("h3", {}, say(COMPARE.pieces)), comparedPieces(answer.pieces),
-    make("h3", {}, say(COMPARE.map)),
-    ...(answer.scenes.length ? answer.scenes.map(comparedMap) : [make("p", { class: "muted" }, say(COMPARE.none))]),
-    make("dl", { class: "facts" }, ...Object.entries(answer.facts).map(([name, value]) => make("div", {}, make("dt", {}, factName(name)), make("dd", {}, value))))));
+  column.lastElementChild?.replaceWith(
+    make(
+      "div",
+      {},
+      make(
+        "p",
+        { class: "translated", dir: "auto" },
+        ...orNothing(answer.text, ...(first === answer.text ? [] : markDifferences(answer.text, first))),
+      ),
+      make("h3", {}, say(COMPARE.pieces)),
+      comparedPieces(answer.pieces),
+      make("h3", {}, say(COMPARE.map)),
+      ...(answer.scenes.length ? answer.scenes.map(comparedMap) : [make("p", { class: "muted" }, say(COMPARE.none))]),
+      make(
+        "dl",
+        { class: "facts" },
+        ...Object.entries(answer.facts).map(([name, value]) =>
+          make("div", {}, make("dt", {}, factName(name)), make("dd", {}, value)),
+        ),
+      ),
+    ),
+  );
 }
 
+/** @type {(root: HTMLElement) => void} */
 function drawCompare(root) {
-  const { models } = page.live;
+  if (!page.live?.asked) return;
+  const { models, asked } = page.live;
   compareState.chosen ??= new Set(models.slice(0, 2).map((model) => model.name));
-  const chosen = models.filter((model) => compareState.chosen.has(model.name));
-  const choice = make("fieldset", { class: "models" }, make("legend", {}, say(COMPARE.models)), ...models.map((model, number) => make("label", {},
-    make("input", { type: "checkbox", id: `compare-${number}`, checked: compareState.chosen.has(model.name), onchange: ({ target }) => {
-      compareState.chosen[target.checked ? "add" : "delete"](model.name);
-      draw();
-    } }), make("span", {}, model.name, titleOf(model) && make("small", {}, ` ${titleOf(model)}`)))));
-  const columns = chosen.map((model) => make("section", { class: "column", "aria-busy": "true", data: { model: model.name } },
-    make("h2", {}, model.name), make("p", { class: "muted" }, [titleOf(model), model.languages].filter(Boolean).join(" · ")), make("p", { class: "muted" }, say(COMPARE.waiting))));
-  root.append(make("p", { class: "muted" }, say(COMPARE.about)), choice, make("div", { class: "side-by-side" }, ...columns));
-  const first = chosen.length ? answerOf(chosen[0]).catch(() => null) : null;
+  const names = compareState.chosen;
+  const chosen = models.filter((model) => names.has(model.name));
+  const choice = make(
+    "fieldset",
+    { class: "models" },
+    make("legend", {}, say(COMPARE.models)),
+    ...models.map((model, number) =>
+      make(
+        "label",
+        {},
+        make("input", {
+          type: "checkbox",
+          id: `compare-${number}`,
+          checked: names.has(model.name),
+          onchange: ({ currentTarget }) => {
+            names[currentTarget.checked ? "add" : "delete"](model.name);
+            draw();
+          },
+        }),
+        make("span", {}, model.name, titleOf(model) && make("small", {}, ` ${titleOf(model)}`)),
+      ),
+    ),
+  );
+  const columns = chosen.map((model) =>
+    make(
+      "section",
+      { class: "column", "aria-busy": "true", data: { model: model.name } },
+      make("h2", {}, model.name),
+      make("p", { class: "muted" }, [titleOf(model), model.languages].filter(Boolean).join(" · ")),
+      make("p", { class: "muted" }, say(COMPARE.waiting)),
+    ),
+  );
+  root.append(
+    make("p", { class: "muted" }, say(COMPARE.about)),
+    choice,
+    make("div", { class: "side-by-side" }, ...columns),
+  );
+  const first = chosen.length ? answerOf(chosen[0], asked).catch(() => null) : null;
   chosen.forEach(async (model, number) => {
     try {
-      const answer = await answerOf(model);
+      const answer = await answerOf(model, asked);
       fillColumn(columns[number], answer, (await first)?.text ?? answer.text);
     } catch (error) {
       columns[number].setAttribute("aria-busy", "false");
-      columns[number].lastChild.replaceWith(make("p", { class: "error", role: "alert" }, error.message));
+      columns[number].lastElementChild?.replaceWith(make("p", { class: "error", role: "alert" }, messageOf(error)));
     }
   });
 }
 
 view({
-  id: "compare", title: COMPARE.title,
+  id: "compare",
+  title: COMPARE.title,
   available: (scene) => scene !== null && page.live !== null && page.live.models.length > 1 && page.live.asked !== null,
   draw: drawCompare,
 });

@@ -1,11 +1,17 @@
 // The page of learning curves: every measure over updates and over time, a lane for each run.
 
+/** @type {CurvePage} */
 const { runs, command } = JSON.parse(element("data").textContent);
 const SAYS = {
   title: { en: "How they learned", ko: "학습 과정" },
-  run: { en: "run", ko: "실행" }, updates: { en: "updates", ko: "업데이트" }, minutes: { en: "minutes", ko: "분" }, seconds: { en: "seconds", ko: "초" },
-  best: { en: "best {0}", ko: "가장 좋은 {0}" }, at: { en: "at update {0}", ko: "업데이트 {0}" },
-  validation: { en: "validation {0}", ko: "검증 {0}" }, training: { en: "training {0}", ko: "학습 {0}" },
+  run: { en: "run", ko: "실행" },
+  updates: { en: "updates", ko: "업데이트" },
+  minutes: { en: "minutes", ko: "분" },
+  seconds: { en: "seconds", ko: "초" },
+  best: { en: "best {0}", ko: "가장 좋은 {0}" },
+  at: { en: "at update {0}", ko: "업데이트 {0}" },
+  validation: { en: "validation {0}", ko: "검증 {0}" },
+  training: { en: "training {0}", ko: "학습 {0}" },
   both: { en: "loss in training and validation", ko: "학습과 검증의 손실" },
   over: { en: "{0} over {1}", ko: "{0} · {1}" },
   point: { en: "update {0}, {1} {2}: {3} {4}", ko: "업데이트 {0}, {1}{2}: {3} {4}" },
@@ -13,55 +19,164 @@ const SAYS = {
     en: "Look at where the marked line (validation) turns while the thin one (training) still falls: from there on, the run learns its text by heart. The training loss is measured with dropout, so that it may lie above.",
     ko: "가는 선(학습)은 계속 내려가는데 표시가 있는 선(검증)이 꺾이는 곳을 보세요. 거기서부터는 글을 외우기 시작합니다. 학습 손실은 드롭아웃이 켜진 채로 재므로 더 높을 수 있습니다.",
   },
-  time: { en: "Time is that of updates; validations take no part in it.", ko: "시간은 업데이트에 든 시간이며 검증은 들어가지 않습니다." },
+  time: {
+    en: "Time is that of updates; validations take no part in it.",
+    ko: "시간은 업데이트에 든 시간이며 검증은 들어가지 않습니다.",
+  },
 };
-const NAMES = { loss: { en: "loss", ko: "손실" }, perplexity: { en: "perplexity", ko: "퍼플렉서티" }, accuracy: { en: "accuracy", ko: "정확도" }, bleu: { en: "BLEU", ko: "BLEU" }, learning_rate: { en: "learning rate", ko: "학습률" } };
+/** @type {Record<string, Both>} */
+const NAMES = {
+  loss: { en: "loss", ko: "손실" },
+  perplexity: { en: "perplexity", ko: "퍼플렉서티" },
+  accuracy: { en: "accuracy", ko: "정확도" },
+  bleu: { en: "BLEU", ko: "BLEU" },
+  learning_rate: { en: "learning rate", ko: "학습률" },
+};
+/** @type {(measure: string) => string} */
 const named = (measure) => (Object.hasOwn(NAMES, measure) ? say(NAMES[measure]) : measure);
+/** @type {(value: number) => string} */
 const whole = (value) => Math.round(value).toLocaleString("en");
-const measures = [...new Set(runs.flatMap(({ best }) => Object.keys(best)))].sort((a, b) => (a === "loss") - (b === "loss"));
+const measures = [...new Set(runs.flatMap(({ best }) => Object.keys(best)))].sort(
+  (a, b) => Number(a === "loss") - Number(b === "loss"),
+);
 const long = Math.max(...runs.map(({ seconds }) => seconds)) > 300;
 
+/**
+ * @typedef {(measured: Measured) => number} Axis
+ * @type {() => { unit: string, time: Axis, list: [title: string, at: Axis][] }}
+ */
 function axes() {
-  const unit = say(long ? SAYS.minutes : SAYS.seconds), time = ({ seconds }) => (long ? seconds / 60 : seconds);
-  return { unit, time, list: [[say(SAYS.updates), ({ update }) => update], [unit, time]] };
+  const unit = say(long ? SAYS.minutes : SAYS.seconds);
+  /** @type {Axis} */
+  const time = ({ seconds }) => (long ? seconds / 60 : seconds);
+  return {
+    unit,
+    time,
+    list: [
+      [say(SAYS.updates), ({ update }) => update],
+      [unit, time],
+    ],
+  };
 }
 
+/** @type {(measure: string, kind: "train" | "valid", title: string, at: Axis, quiet?: boolean) => ChartLine[]} */
 const linesOf = (measure, kind, title, at, quiet = false) => {
   const { unit, time } = axes();
-  return runs.map(({ name, [kind]: lines }, number) => ({ name, number, quiet, points: lines.filter((line) => Number.isFinite(line[measure])).map((line) => ({
-    x: at(line), y: line[measure], says: say(SAYS.point, whole(line.update), brief(time(line)), unit, title, line[measure].toLocaleString("en", { maximumSignificantDigits: 4 })) })) }));
+  return runs.map(({ name, [kind]: lines }, number) => ({
+    name,
+    number,
+    quiet,
+    points: lines
+      .filter((line) => Number.isFinite(line[measure]))
+      .map((line) => ({
+        x: at(line),
+        y: line[measure],
+        says: say(
+          SAYS.point,
+          whole(line.update),
+          brief(time(line)),
+          unit,
+          title,
+          line[measure].toLocaleString("en", { maximumSignificantDigits: 4 }),
+        ),
+      })),
+  }));
 };
 
+/** @type {(measure: string) => HTMLElement[]} */
 function chartsOf(measure) {
-  const title = say(SAYS.validation, named(measure)), withTraining = measure === "loss";
-  return axes().list.map(([axis, at]) => chart({
-    title: say(SAYS.over, withTraining ? say(SAYS.both) : title, axis), yTitle: named(measure), xTitle: axis, fromZero: false,
-    lines: [...(withTraining ? linesOf("loss", "train", say(SAYS.training, named("loss")), at, true) : []), ...linesOf(measure, "valid", title, at)],
-  }));
+  const title = say(SAYS.validation, named(measure));
+  const withTraining = measure === "loss";
+  return axes().list.map(([axis, at]) =>
+    chart({
+      title: say(SAYS.over, withTraining ? say(SAYS.both) : title, axis),
+      yTitle: named(measure),
+      xTitle: axis,
+      fromZero: false,
+      lines: [
+        ...(withTraining ? linesOf("loss", "train", say(SAYS.training, named("loss")), at, true) : []),
+        ...linesOf(measure, "valid", title, at),
+      ],
+    }),
+  );
 }
 
 function rates() {
   const [axis, at] = axes().list[0];
-  return chart({ title: say(SAYS.over, named("learning_rate"), axis), yTitle: named("learning_rate"), xTitle: axis, lines: linesOf("learning_rate", "train", named("learning_rate"), at, true) });
+  return chart({
+    title: say(SAYS.over, named("learning_rate"), axis),
+    yTitle: named("learning_rate"),
+    xTitle: axis,
+    lines: linesOf("learning_rate", "train", named("learning_rate"), at, true),
+  });
 }
 
 function table() {
+  /** @type {(text: string, small?: string) => HTMLElement} */
   const cell = (text, small) => make("td", {}, text, small && make("small", {}, small));
-  return make("div", { class: "scroller", tabindex: 0 }, make("table", { class: "figures", id: "best" },
-    make("thead", {}, make("tr", {}, ...[say(SAYS.run), say(SAYS.updates), say(SAYS.minutes), ...measures.map((each) => say(SAYS.best, say(SAYS.validation, named(each))))].map((text) => make("th", { scope: "col" }, text)))),
-    make("tbody", {}, ...runs.map(({ name, update, seconds, best }, number) => make("tr", {}, make("td", {}, laneName(name, number)), cell(whole(update)), cell((seconds / 60).toFixed(1)),
-      ...measures.map((each) => (best[each] ? cell(best[each][each].toFixed(3), say(SAYS.at, whole(best[each].update))) : cell("–"))))))));
+  return make(
+    "div",
+    { class: "scroller", tabindex: 0 },
+    make(
+      "table",
+      { class: "figures", id: "best" },
+      make(
+        "thead",
+        {},
+        make(
+          "tr",
+          {},
+          ...[
+            say(SAYS.run),
+            say(SAYS.updates),
+            say(SAYS.minutes),
+            ...measures.map((each) => say(SAYS.best, say(SAYS.validation, named(each)))),
+          ].map((text) => make("th", { scope: "col" }, text)),
+        ),
+      ),
+      make(
+        "tbody",
+        {},
+        ...runs.map(({ name, update, seconds, best }, number) =>
+          make(
+            "tr",
+            {},
+            make("td", {}, laneName(name, number)),
+            cell(whole(update)),
+            cell((seconds / 60).toFixed(1)),
+            ...measures.map((each) => {
+              const found = best[each];
+              return found ? cell(found[each].toFixed(3), say(SAYS.at, whole(found.update))) : cell("–");
+            }),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
 function drawAll() {
-  document.documentElement.lang = page.language;
-  element("header").replaceChildren(make("div", { class: "title" }, make("h1", {}, runs.map(({ name }) => name).join(" · ")), languageButtons(drawAll)), table());
-  element("sections").replaceChildren(make("section", {}, make("h2", {}, say(SAYS.title)),
-    make("p", { class: "lanes" }, ...runs.map(({ name }, number) => laneName(name, number))),
-    make("div", { class: "charts" }, ...measures.flatMap(chartsOf), ...(runs.some(({ train }) => train.length) ? [rates()] : [])),
-    make("p", { class: "muted look-for" }, say(SAYS.lookFor), " ", say(SAYS.time))));
+  document.documentElement.lang = reader.language;
+  element("header").replaceChildren(
+    make("div", { class: "title" }, make("h1", {}, runs.map(({ name }) => name).join(" · ")), languageButtons(drawAll)),
+    table(),
+  );
+  element("sections").replaceChildren(
+    make(
+      "section",
+      {},
+      make("h2", {}, say(SAYS.title)),
+      make("p", { class: "lanes" }, ...runs.map(({ name }, number) => laneName(name, number))),
+      make(
+        "div",
+        { class: "charts" },
+        ...measures.flatMap(chartsOf),
+        ...(runs.some(({ train }) => train.length) ? [rates()] : []),
+      ),
+      make("p", { class: "muted look-for" }, say(SAYS.lookFor), " ", say(SAYS.time)),
+    ),
+  );
   element("command").textContent = command;
 }
 
-page.language = /^ko\b/.test(navigator.language) ? "ko" : "en";
 drawAll();

@@ -1,14 +1,20 @@
 // Numbers out of JSON: arrays of 16 bits in base64 (regard/view/arrays.py) become tensors with a shape.
 
 class Tensor {
+  /**
+   * @param {number[]} shape
+   * @param {Float32Array} values last axis fastest
+   */
   constructor(shape, values) {
     this.shape = shape;
-    this.values = values;  // Float32Array, last axis fastest
+    this.values = values;
   }
 
   // The part at the given leading indices: tensor.at(layer, head) of [L, H, Q, K] is [Q, K]. Shares the numbers.
+  /** @type {(...indices: number[]) => Tensor} */
   at(...indices) {
-    let size = this.values.length, start = 0;
+    let size = this.values.length;
+    let start = 0;
     indices.forEach((index, axis) => {
       size /= this.shape[axis];
       start += index * size;
@@ -17,42 +23,67 @@ class Tensor {
   }
 
   // The single number at full indices.
+  /** @type {(...indices: number[]) => number} */
   number(...indices) {
     return this.at(...indices).values[0];
   }
 }
 
+/** @type {(bits: number) => number} */
+const shareToNumber = (bits) => bits / 65535;
+
+/** @type {(bits: number) => number} */
 function halfToNumber(bits) {
-  const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
   if (exponent === 0) return sign * fraction * 2 ** -24;
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
 
+/** @type {(packed: Packed) => Tensor} */
 function unpack(packed) {
-  const bytes = atob(packed.data), values = new Float32Array(bytes.length / 2);  // a plain loop: the quickest by far
-  const read = packed.type === "share" ? (bits) => bits / 65535 : halfToNumber;
+  const bytes = atob(packed.data);
+  const values = new Float32Array(bytes.length / 2); // a plain loop: the quickest by far
+  const read = packed.type === "share" ? shareToNumber : halfToNumber;
   for (let index = 0; index < values.length; index++)
     values[index] = read(bytes.charCodeAt(2 * index) | (bytes.charCodeAt(2 * index + 1) << 8));
   return new Tensor(packed.shape, values);
 }
 
 // Unpack once, when first asked for: tensorOf(scene.attention.cross.weights).
+/** @type {WeakMap<Packed, Tensor>} */
 const unpacked = new WeakMap();
+/** @type {(packed: Packed) => Tensor} */
 function tensorOf(packed) {
-  if (!unpacked.has(packed)) unpacked.set(packed, unpack(packed));
-  return unpacked.get(packed);
+  const tensor = unpacked.get(packed) ?? unpack(packed);
+  unpacked.set(packed, tensor);
+  return tensor;
+}
+
+// The weights of a kind that the model has.
+/** @type {(scene: Scene, kind: Kind) => Weights} */
+function attentionOf(scene, kind) {
+  const found = scene.attention[kind];
+  if (!found) throw new Error(`this model has no attention of kind “${kind}”`);
+  return found;
 }
 
 // The heads of a layer that were switched off: their weights are known, but reach nothing.
-const silentHeads = (scene, kind, layer) => scene.attention[kind].silent?.[layer] ?? [];
+/** @type {(scene: Scene, kind: Kind, layer: number) => number[]} */
+const silentHeads = (scene, kind, layer) => attentionOf(scene, kind).silent[layer] ?? [];
 
 // One map [Q, K] of a layer [H, Q, K]: a head by its number, or "mean" or "max" over the heads that are not silent.
+/** @type {(layer: Tensor, head: Head, silent?: number[]) => Tensor} */
 function mapOf(layer, head, silent = []) {
   if (typeof head === "number") return layer.at(head);
-  const [heads, queries, keys] = layer.shape, size = queries * keys, values = new Float32Array(size);
+  const [heads, queries, keys] = layer.shape;
+  const size = queries * keys;
+  const values = new Float32Array(size);
   const heard = [...Array(heads).keys()].filter((each) => !silent.includes(each));
   for (let place = 0; place < size && heard.length > 0; place++) {
-    let sum = 0, most = 0;
+    let sum = 0;
+    let most = 0;
     for (const h of heard) {
       const value = layer.values[h * size + place];
       sum += value;
@@ -64,17 +95,21 @@ function mapOf(layer, head, silent = []) {
 }
 
 // Pieces → words: a word is looked at as much as its pieces together, and looks as they do on average.
+/** @type {(map: Tensor, queryWords: Word[], keyWords: Word[]) => Tensor} */
 function mergeWords(map, queryWords, keyWords) {
   const values = new Float32Array(queryWords.length * keyWords.length);
-  queryWords.forEach((query, q) => keyWords.forEach((key, k) => {
-    let sum = 0;
-    for (let i = query.first; i < query.end; i++) for (let j = key.first; j < key.end; j++) sum += map.number(i, j);
-    values[q * keyWords.length + k] = sum / (query.end - query.first);
-  }));
+  queryWords.forEach((query, q) => {
+    keyWords.forEach((key, k) => {
+      let sum = 0;
+      for (let i = query.first; i < query.end; i++) for (let j = key.first; j < key.end; j++) sum += map.number(i, j);
+      values[q * keyWords.length + k] = sum / (query.end - query.first);
+    });
+  });
   return new Tensor([queryWords.length, keyWords.length], values);
 }
 
 // The two sides of a kind of attention: who asks (queries) and who is asked (keys).
+/** @type {(scene: Scene, kind: Kind) => { queries: Side, keys: Side }} */
 function sidesOf(scene, kind) {
   if (kind === "cross") return { queries: scene.target, keys: scene.source };
   if (kind === "encoder") return { queries: scene.source, keys: scene.source };
@@ -82,9 +117,16 @@ function sidesOf(scene, kind) {
 }
 
 // One text from those of its parts; some scripts put no space between sentences.
-const SPACELESS = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff60]$/;
-const wholeText = (scenes, side = "target") => scenes.map((scene) => scene[side].text).filter(Boolean)
-  .reduce((whole, text) => whole + (whole === "" || SPACELESS.test(whole) ? "" : " ") + text, "");
+const SPACELESS =
+  /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uff60]$/;
+/** @type {(scenes: Scene[], side?: "source" | "target") => string} */
+const wholeText = (scenes, side = "target") =>
+  scenes
+    .map((scene) => scene[side].text)
+    .filter(Boolean)
+    .reduce((whole, text) => whole + (whole === "" || SPACELESS.test(whole) ? "" : " ") + text, "");
 
 // In bits; 0 when all attention is on one key.
-const entropy = (row) => row.reduce((sum, weight) => (weight > 0 ? sum - weight * Math.log2(weight) : sum), 0);
+/** @type {(row: ArrayLike<number>) => number} */
+const entropy = (row) =>
+  Array.from(row).reduce((sum, weight) => (weight > 0 ? sum - weight * Math.log2(weight) : sum), 0);

@@ -1,53 +1,143 @@
-// Small helpers: elements, languages, and the registry of views.
+// What every page needs: elements, languages, and how pieces of text are shown.
 
-const element = (id) => document.getElementById(id);
+// The element of that name, which the page's markup has or the page has drawn.
+/** @type {(id: string) => HTMLElement} */
+function element(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`this page has no element “${id}”`);
+  return found;
+}
+
+// The element that an event happened to, be it this one or one inside it.
+/** @type {(event: Event) => HTMLElement | null} */
+const targetOf = ({ target }) => (target instanceof HTMLElement ? target : null);
+
+// Which of some elements an event happened to; −1 if none of them.
+/** @type {(event: Event, elements: Element[]) => number} */
+function placeOf(event, elements) {
+  const target = targetOf(event);
+  return target ? elements.indexOf(target) : -1;
+}
+
+// The text that names a field inside its label.
+/** @type {(label: HTMLLabelElement) => Element} */
+function nameIn(label) {
+  const name = label.querySelector(".name");
+  if (!name) throw new Error("this label has no name");
+  return name;
+}
+
+// What went wrong, in words.
+/** @type {(error: unknown) => string} */
+const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
+// What draws on a canvas.
+/** @type {(canvas: HTMLCanvasElement) => CanvasRenderingContext2D} */
+function penOf(canvas) {
+  const pen = canvas.getContext("2d");
+  if (!pen) throw new Error("this browser cannot draw on a canvas");
+  return pen;
+}
 
 // make("button", { class: "x", onclick: f, "aria-label": "…" }, "text", child, …). Text is always text, never markup.
+/** @type {<Name extends keyof HTMLElementTagNameMap>(name: Name, attributes?: Attributes<HTMLElementTagNameMap[Name]>, ...children: Child[]) => HTMLElementTagNameMap[Name]} */
 const make = (name, attributes, ...children) => furnish(document.createElement(name), attributes, ...children);
 
 // The same for the shapes of a drawing (SVG).
+/** @type {<Name extends keyof SVGElementTagNameMap>(name: Name, attributes?: Attributes<SVGElementTagNameMap[Name]>, ...children: Child[]) => SVGElementTagNameMap[Name]} */
 const makeShape = (name, attributes, ...children) =>
   furnish(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, ...children);
 
+/** @type {<Made extends HTMLElement | SVGElement>(made: Made, attributes?: Attributes<Made>, ...children: Child[]) => Made} */
 function furnish(made, attributes = {}, ...children) {
-  for (const [key, value] of Object.entries(attributes)) {
+  const { style = {}, data = {}, ...others } = attributes;
+  for (const [property, value] of Object.entries(style)) made.style.setProperty(property, String(value));
+  for (const [name, value] of Object.entries(data)) made.dataset[name] = String(value);
+  for (const [name, value] of Object.entries(others)) {
     if (value === undefined || value === null || value === false) continue;
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (key === "style") for (const [property, each] of Object.entries(value)) made.style.setProperty(property, each);
-    else if (key === "data") Object.assign(made.dataset, value);
-    else made.setAttribute(key, value === true ? "" : value);
+    if (typeof value === "function") made.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    else made.setAttribute(name, value === true ? "" : String(value));
   }
-  made.append(...children.filter((child) => child !== undefined && child !== null && child !== false));
+  made.append(...children.filter(isThere));
   return made;
 }
 
+// What remains of a list in which some things may be left out: list.filter(isThere).
+/**
+ * @template Thing
+ * @param {Thing | false | null | undefined} thing
+ * @returns {thing is Thing}
+ */
+const isThere = (thing) => thing !== undefined && thing !== null && thing !== false;
+
+// The names of an object's parts, as its type spells them.
+/**
+ * @template {string} Name
+ * @param {Partial<Record<Name, unknown>>} parts
+ */
+const namesOf = (parts) => /** @type {Name[]} */ (Object.keys(parts));
+
+// What the reader wants of any page; it follows the browser.
+/** @type {{ language: Language }} */
+const reader = { language: /^ko\b/.test(navigator.language) ? "ko" : "en" };
+const LANGUAGES = { en: "English", ko: "한국어" };
+
 // Every sentence of the page in both languages: say({ en: "…", ko: "…" }, name, …) puts values for {0}, {1}, …
-const say = (text, ...values) => text[page.language].replace(/\{(\d)\}/g, (_, index) => values[index]);
+/** @type {(text: Both, ...values: (string | number)[]) => string} */
+const say = (text, ...values) => text[reader.language].replace(/\{(\d)\}/g, (_, index) => String(values[index]));
 
 // The choice between them; `redraw` makes new buttons, of which the chosen one keeps the focus.
-const languageButtons = (redraw) => make("div", { class: "languages", role: "group", "aria-label": "Language · 언어" },
-  ...["en", "ko"].map((language) => make("button", {
-    type: "button", id: `language-${language}`, lang: language, "aria-pressed": String(page.language === language),
-    onclick: () => { page.language = language; redraw(); element(`language-${language}`).focus(); },
-  }, { en: "English", ko: "한국어" }[language])));
+/** @type {(redraw: () => void) => HTMLElement} */
+const languageButtons = (redraw) =>
+  make(
+    "div",
+    { class: "languages", role: "group", "aria-label": "Language · 언어" },
+    ...namesOf(LANGUAGES).map((language) =>
+      make(
+        "button",
+        {
+          type: "button",
+          id: `language-${language}`,
+          lang: language,
+          "aria-pressed": String(reader.language === language),
+          onclick: () => {
+            reader.language = language;
+            redraw();
+            element(`language-${language}`).focus();
+          },
+        },
+        LANGUAGES[language],
+      ),
+    ),
+  );
 
+/** @type {Record<string, Both>} */
 const SPECIAL = {
-  "<s>": { en: "start", ko: "시작" }, "</s>": { en: "end", ko: "끝" },
-  "<pad>": { en: "padding", ko: "채움" }, "<unk>": { en: "unknown", ko: "모름" },
+  "<s>": { en: "start", ko: "시작" },
+  "</s>": { en: "end", ko: "끝" },
+  "<pad>": { en: "padding", ko: "채움" },
+  "<unk>": { en: "unknown", ko: "모름" },
 };
-const isSpecial = (token) => Object.hasOwn(SPECIAL, token);  // `in` would also find "constructor"
+/** @type {(token: string) => boolean} */
+const isSpecial = (token) => Object.hasOwn(SPECIAL, token); // `in` would also find "constructor"
 
 const BYTE = /^<(0x[0-9A-F]{2})>$/;
-const BYTE_MEANING = { en: "one byte of a character that the model has no piece for", ko: "모델에 조각이 없는 문자를 이루는 바이트 하나" };
+const BYTE_MEANING = {
+  en: "one byte of a character that the model has no piece for",
+  ko: "모델에 조각이 없는 문자를 이루는 바이트 하나",
+};
+/** @type {(token: string) => boolean} */
 const isByte = (token) => BYTE.test(token);
 
 // A piece as people read it; "▁" stands for the space before a word.
+/** @type {(token: string) => string} */
 function readable(token) {
   if (isSpecial(token)) return say(SPECIAL[token]);
   return token.replace(BYTE, "$1").replaceAll("▁", " ").trim() || "␣";
 }
 
 // How it is set and explained: the attributes of an element that shows it.
+/** @type {(token: string, ...classes: string[]) => { class: string | null, title: string | null }} */
 const pieceLook = (token, ...classes) => ({
   class: [...classes, isSpecial(token) && "special", isByte(token) && "byte"].filter(Boolean).join(" ") || null,
   title: isByte(token) ? say(BYTE_MEANING) : null,
@@ -55,11 +145,15 @@ const pieceLook = (token, ...classes) => ({
 
 // A text that a model wrote; if it is empty, that is said as a remark.
 const NOTHING = { en: "(nothing)", ko: "(없음)" };
-const orNothing = (text, ...nodes) => (text.trim() ? (nodes.length ? nodes : [text]) : [make("i", { class: "nothing" }, say(NOTHING))]);
+/** @type {(text: string, ...nodes: (Node | string)[]) => (Node | string)[]} */
+const orNothing = (text, ...nodes) =>
+  text.trim() ? (nodes.length ? nodes : [text]) : [make("i", { class: "nothing" }, say(NOTHING))];
 
 // A scroller whose far edge fades as long as there is more beyond it.
+/** @type {<Scroller extends HTMLElement>(scroller: Scroller) => Scroller} */
 function fading(scroller) {
-  const look = () => scroller.classList.toggle("more", Math.abs(scroller.scrollLeft) + scroller.clientWidth < scroller.scrollWidth - 1);
+  const look = () =>
+    scroller.classList.toggle("more", Math.abs(scroller.scrollLeft) + scroller.clientWidth < scroller.scrollWidth - 1);
   scroller.classList.add("fading");
   scroller.addEventListener("scroll", look, { passive: true });
   new ResizeObserver(look).observe(scroller);
@@ -67,35 +161,11 @@ function fading(scroller) {
 }
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+/** @type {(text: string) => "rtl" | "ltr"} */
 const directionOf = (text) => (RIGHT_TO_LEFT.test(text) ? "rtl" : "ltr");
 
 // Weights to shades: a root, because the eye should still see a weight of a tenth.
-const shade = (weight) => Math.pow(Math.min(1, Math.max(0, weight)), 0.7);
+/** @type {(weight: number) => number} */
+const shade = (weight) => Math.min(1, Math.max(0, weight)) ** 0.7;
+/** @type {(name: string) => string} */
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-// What the page shows, and what its reader chose. Views read it; `choose` changes it and draws again.
-const page = {
-  scenes: [],      // one per part of the text
-  scene: null,     // the one shown
-  movie: null,
-  live: null,      // set by live.js when a server answers behind the page
-  language: "en",  // or "ko"
-  wanted: "look",  // the view that the reader asked for …
-  view: "look",    // … and the one that is shown, because the other may have nothing to show yet
-  choice: { kind: "cross", layer: 0, head: "mean", words: false, query: null },
-};
-
-// A view: { id, title: { en, ko }, available(scene) → bool, draw(root, scene) }, and its `address` if that is not its id.
-// In the order of registration.
-const views = [];
-const view = (definition) => views.push(definition);
-const addressOf = ({ id, address = id }) => address;
-function addressedView() {
-  const name = location.hash.slice(1);
-  return views.find((each) => each.id === name || addressOf(each) === name)?.id;
-}
-
-function choose(change) {
-  Object.assign(page.choice, change);
-  draw();
-}

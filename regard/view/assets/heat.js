@@ -1,33 +1,83 @@
 // A map of weights: cells with their values, bars along its edges, a readout. Every view that shows a map uses it.
 
-const OPACITIES = Uint8Array.from({ length: 1025 }, (_, step) => 255 * shade(step / 1024));  // long maps have many cells
+const HEAT = {
+  entropy: { en: "entropy {0} bits", ko: "엔트로피 {0}비트" },
+  coverage: { en: "coverage {0}", ko: "받은 합 {0}" },
+  spread: { en: "entropy", ko: "엔트로피" },
+  received: { en: "coverage", ko: "받은 합" },
+  strongest: { en: "Strongest", ko: "가장 강한 곳" },
+  edges: {
+    en: "Bars: how spread out each row is (entropy), and how much each column received in all (coverage).",
+    ko: "막대: 각 행이 얼마나 퍼져 있는지(엔트로피)와 각 열이 모두 얼마나 받았는지(받은 합)를 나타냅니다.",
+  },
+};
+const MOST_CELLS = 1500; // a larger map is one canvas: elements would make it slow
+const DENSE = 72; // with more rows or columns than this there is no room for labels
+const DEEP = 0.63; // darker shades carry text in the colour of the paper
+const UPRIGHT = /^[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60]+$/;
 
+/** @type {(weight: number) => string} */
+const brief = (weight) => (weight >= 0.995 ? "1" : weight.toFixed(2).slice(1));
+const OPACITIES = Uint8Array.from({ length: 1025 }, (_, step) => 255 * shade(step / 1024)); // long maps have many cells
+
+// A colour of the style sheet as three numbers; a canvas spells any colour as #rrggbb.
+const colorReader = penOf(make("canvas"));
+/** @type {(name: string) => number[]} */
+function channelsOf(name) {
+  colorReader.fillStyle = color(name);
+  const spelled = colorReader.fillStyle;
+  return [1, 3, 5].map((start) => parseInt(spelled.slice(start, start + 2), 16));
+}
+
+/** @type {(map: Tensor) => HTMLCanvasElement} */
 function thumbnail(map) {
   const [height, width] = map.shape;
   const canvas = make("canvas", { width, height, "aria-hidden": "true" });
-  const context = canvas.getContext("2d"), image = context.createImageData(width, height);
-  context.fillStyle = color("--accent");
-  const [red, green, blue] = context.fillStyle.match(/\w\w/g).map((two) => parseInt(two, 16));
-  const ink = (blue << 16) | (green << 8) | red, pixels = new Uint32Array(image.data.buffer);
-  map.values.forEach((weight, place) => { pixels[place] = (OPACITIES[Math.round(1024 * Math.min(1, weight))] << 24) | ink; });
+  const context = penOf(canvas);
+  const image = context.createImageData(width, height);
+  const [red, green, blue] = channelsOf("--accent");
+  const ink = (blue << 16) | (green << 8) | red;
+  const pixels = new Uint32Array(image.data.buffer);
+  map.values.forEach((weight, place) => {
+    pixels[place] = (OPACITIES[Math.round(1024 * Math.min(1, weight))] << 24) | ink;
+  });
   context.putImageData(image, 0, 0);
   return canvas;
 }
 
+/** @type {(map: Tensor, queries: string[], keys: string[], name: string) => HTMLElement[]} */
 function cellsOf(map, queries, keys, name) {
-  return queries.map((query, q) => make("div", { role: "row" }, ...keys.map((key, k) => {
-    const weight = map.number(q, k), depth = shade(weight);
-    return make("span", {
-      class: depth > DEEP ? "cell deep" : "cell", role: "gridcell", id: `${name}-${q}-${k}`,
-      "aria-label": `${query}, ${key}: ${weight.toFixed(3)}`, style: { "--shade": depth.toFixed(3) },
-    }, weight >= 0.005 ? brief(weight) : "");
-  })));
+  return queries.map((query, q) =>
+    make(
+      "div",
+      { role: "row" },
+      ...keys.map((key, k) => {
+        const weight = map.number(q, k);
+        const depth = shade(weight);
+        return make(
+          "span",
+          {
+            class: depth > DEEP ? "cell deep" : "cell",
+            role: "gridcell",
+            id: `${name}-${q}-${k}`,
+            "aria-label": `${query}, ${key}: ${weight.toFixed(3)}`,
+            style: { "--shade": depth.toFixed(3) },
+          },
+          weight >= 0.005 ? brief(weight) : "",
+        );
+      }),
+    ),
+  );
 }
 
 // What the rows' queries are unsure of, and what the columns' keys received.
+/** @type {(map: Tensor) => { entropies: number[], coverages: number[] }} */
 function edgesOf(map) {
-  const [rows, columns] = map.shape, received = new Float32Array(columns);
-  map.values.forEach((weight, place) => { received[place % columns] += weight; });
+  const [rows, columns] = map.shape;
+  const received = new Float32Array(columns);
+  map.values.forEach((weight, place) => {
+    received[place % columns] += weight;
+  });
   return { entropies: Array.from({ length: rows }, (_, q) => entropy(map.at(q).values)), coverages: [...received] };
 }
 
@@ -36,51 +86,110 @@ function legend() {
   return make("div", { class: "legend", "aria-hidden": "true" }, "0", make("div", {}, ...steps), "1");
 }
 
-const bars = (kind, values, most, text) => make("div", { class: kind, "aria-hidden": "true" }, ...values.map((value) =>
-  make("span", { title: say(text, value.toFixed(2)) },
-    make("i", { style: { "--part": Math.min(1, value / (most || 1)).toFixed(3) } }))));
+/** @type {(kind: string, values: number[], most: number, text: Both) => HTMLElement} */
+const bars = (kind, values, most, text) =>
+  make(
+    "div",
+    { class: kind, "aria-hidden": "true" },
+    ...values.map((value) =>
+      make(
+        "span",
+        { title: say(text, value.toFixed(2)) },
+        make("i", { style: { "--part": Math.min(1, value / (most || 1)).toFixed(3) } }),
+      ),
+    ),
+  );
 
-const labels = (kind, texts) => make("div", { class: kind, "aria-hidden": "true" }, ...texts.map((text) =>
-  make("span", { title: text }, make("bdi", { class: UPRIGHT.test(text) && "upright" }, text))));
+/** @type {(kind: string, texts: string[]) => HTMLElement} */
+const labels = (kind, texts) =>
+  make(
+    "div",
+    { class: kind, "aria-hidden": "true" },
+    ...texts.map((text) =>
+      make("span", { title: text }, make("bdi", { class: UPRIGHT.test(text) && "upright" }, text)),
+    ),
+  );
 
 let mapsMade = 0;
 
 // A map with labels, edges, legend and a readout that follows pointer and keys; it tells of each move by a "point"
 // event. Leave the `edges` out where rows are no shares of 1.
+/** @type {(shown: { queries: string[], keys: string[], map: Tensor, label: string, queryTitle?: string, keyTitle?: string, edges?: boolean }) => HTMLElement} */
 function heatMap({ queries, keys, map, label, queryTitle = "", keyTitle = "", edges = true }) {
-  const [rows, columns] = map.shape, name = `map-${mapsMade++}`;
+  const [rows, columns] = map.shape;
+  const name = `map-${mapsMade++}`;
   const isCanvas = rows * columns > MOST_CELLS;
   const { entropies, coverages } = edgesOf(map);
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   const cursor = make("i", { class: "cursor" });
-  const cells = make("div", {
-    class: "cells", tabindex: 0, role: isCanvas ? "img" : "grid", "aria-label": label,
-  }, ...(isCanvas ? [thumbnail(map)] : cellsOf(map, queries, keys, name)), cursor);
-  const down = labels("down", queries), across = labels("across", keys);
-  const grid = make("div", {
-    class: Math.max(rows, columns) > DENSE ? "map dense" : "map", dir: directionOf(keys.join("")),
-    style: { "--rows": rows, "--columns": columns, "--most": Math.max(rows, columns) },
-  },
-  make("div", { class: "corner" }, make("span", {}, keyTitle), make("span", {}, queryTitle)), across, down, cells,
-  ...(edges ? [
-    bars("entropy", entropies, Math.log2(columns), LOOK.entropy),
-    bars("coverage", coverages, Math.max(...coverages), LOOK.coverage),
-    make("span", { class: "spread" }, say(LOOK.spread)), make("span", { class: "received" }, say(LOOK.received)),
-  ] : []));
-  const figure = make("figure", { class: "heat" }, fading(make("div", { class: "scroll" }, grid)),
-    readout, make("figcaption", {}, legend(), edges && make("span", {}, say(LOOK.edges))));
+  const cells = make(
+    "div",
+    {
+      class: "cells",
+      tabindex: 0,
+      role: isCanvas ? "img" : "grid",
+      "aria-label": label,
+    },
+    ...(isCanvas ? [thumbnail(map)] : cellsOf(map, queries, keys, name)),
+    cursor,
+  );
+  const down = labels("down", queries);
+  const across = labels("across", keys);
+  const grid = make(
+    "div",
+    {
+      class: Math.max(rows, columns) > DENSE ? "map dense" : "map",
+      dir: directionOf(keys.join("")),
+      style: { "--rows": rows, "--columns": columns, "--most": Math.max(rows, columns) },
+    },
+    make("div", { class: "corner" }, make("span", {}, keyTitle), make("span", {}, queryTitle)),
+    across,
+    down,
+    cells,
+    ...(edges
+      ? [
+          bars("entropy", entropies, Math.log2(columns), HEAT.entropy),
+          bars("coverage", coverages, Math.max(...coverages), HEAT.coverage),
+          make("span", { class: "spread" }, say(HEAT.spread)),
+          make("span", { class: "received" }, say(HEAT.received)),
+        ]
+      : []),
+  );
+  const figure = make(
+    "figure",
+    { class: "heat" },
+    fading(make("div", { class: "scroll" }, grid)),
+    readout,
+    make("figcaption", {}, legend(), edges && make("span", {}, say(HEAT.edges))),
+  );
 
-  const tell = (query, key, opening = "") => readout.replaceChildren(opening,
-    make("bdi", {}, queries[query]), " → ", make("bdi", {}, keys[key]), " ",
-    make("b", {}, map.number(query, key).toFixed(3)), ...(edges ? [make("small", {},
-      ` ${say(LOOK.entropy, entropies[query].toFixed(2))} · ${say(LOOK.coverage, coverages[key].toFixed(2))}`)] : []));
+  /** @type {(query: number, key: number, opening?: string) => void} */
+  const tell = (query, key, opening = "") =>
+    readout.replaceChildren(
+      opening,
+      make("bdi", {}, queries[query]),
+      " → ",
+      make("bdi", {}, keys[key]),
+      " ",
+      make("b", {}, map.number(query, key).toFixed(3)),
+      ...(edges
+        ? [
+            make(
+              "small",
+              {},
+              ` ${say(HEAT.entropy, entropies[query].toFixed(2))} · ${say(HEAT.coverage, coverages[key].toFixed(2))}`,
+            ),
+          ]
+        : []),
+    );
   const strongest = map.values.reduce((best, weight, place, all) => (weight > all[best] ? place : best), 0);
-  tell(Math.floor(strongest / columns), strongest % columns, `${say(LOOK.strongest)}: `);
+  tell(Math.floor(strongest / columns), strongest % columns, `${say(HEAT.strongest)}: `);
+  /** @type {Element[]} */
   let near = [];
   followCells({ figure, grid, cells, cursor, rows, columns }, (query, key) => {
-    for (const label of near) label.classList.remove("near");
+    for (const each of near) each.classList.remove("near");
     near = [down.children[query], across.children[key]];
-    for (const label of near) label.classList.add("near");
+    for (const each of near) each.classList.add("near");
     if (!isCanvas) cells.setAttribute("aria-activedescendant", `${name}-${query}-${key}`);
     tell(query, key);
   });
@@ -88,20 +197,25 @@ function heatMap({ queries, keys, map, label, queryTitle = "", keyTitle = "", ed
 }
 
 // Pointer and arrow keys → a cell: the same for a canvas as for elements.
+/** @type {(parts: { figure: HTMLElement, grid: HTMLElement, cells: HTMLElement, cursor: HTMLElement, rows: number, columns: number }, reach: (query: number, key: number) => void) => void} */
 function followCells({ figure, grid, cells, cursor, rows, columns }, reach) {
   const place = { query: 0, key: 0 };
+  /** @type {(value: number, count: number) => number} */
   const within = (value, count) => Math.min(count - 1, Math.max(0, Math.floor(value)));
+  /** @type {(query: number, key: number) => void} */
   const point = (query, key) => {
     Object.assign(place, { query: within(query, rows), key: within(key, columns) });
-    cursor.style.setProperty("--row", place.query);
-    cursor.style.setProperty("--column", place.key);
+    cursor.style.setProperty("--row", String(place.query));
+    cursor.style.setProperty("--column", String(place.key));
     grid.classList.add("pointed");
     reach(place.query, place.key);
     figure.dispatchEvent(new CustomEvent("point", { bubbles: true, detail: { ...place } }));
   };
+  /** @type {(event: PointerEvent) => void} */
   const hover = (event) => {
-    const box = cells.getBoundingClientRect(), x = (event.clientX - box.left) / box.width;
-    const query = within((event.clientY - box.top) / box.height * rows, rows);
+    const box = cells.getBoundingClientRect();
+    const x = (event.clientX - box.left) / box.width;
+    const query = within(((event.clientY - box.top) / box.height) * rows, rows);
     const key = within((grid.dir === "rtl" ? 1 - x : x) * columns, columns);
     if (query !== place.query || key !== place.key || !grid.classList.contains("pointed")) point(query, key);
   };
@@ -124,8 +238,17 @@ function followCells({ figure, grid, cells, cursor, rows, columns }, reach) {
 }
 
 // An arrow key as [down, along], in the direction in which the text runs; Home and End go all the way.
+/** @type {(event: { key: string }, direction: string) => [down: number, along: number] | undefined} */
 function stepOf({ key }, direction) {
   const along = direction === "rtl" ? -1 : 1;
-  return { ArrowRight: [0, along], ArrowLeft: [0, -along], ArrowDown: [1, 0], ArrowUp: [-1, 0],
-    Home: [0, -Infinity], End: [0, Infinity] }[key];
+  /** @type {Record<string, [number, number]>} */
+  const steps = {
+    ArrowRight: [0, along],
+    ArrowLeft: [0, -along],
+    ArrowDown: [1, 0],
+    ArrowUp: [-1, 0],
+    Home: [0, -Infinity],
+    End: [0, Infinity],
+  };
+  return steps[key];
 }

@@ -3,7 +3,10 @@
 const LIVE = {
   text: { en: "Text to translate", ko: "번역할 글" },
   placeholder: { en: "Type a sentence …", ko: "문장을 입력하세요 …" },
-  keys: { en: "Enter translates, Shift + Enter starts a new line", ko: "Enter로 번역하고 Shift + Enter로 줄을 바꿉니다" },
+  keys: {
+    en: "Enter translates, Shift + Enter starts a new line",
+    ko: "Enter로 번역하고 Shift + Enter로 줄을 바꿉니다",
+  },
   empty: { en: "Type a sentence first.", ko: "먼저 문장을 입력해 주세요." },
   model: { en: "Model", ko: "모델" },
   beam: { en: "Beam", ko: "빔" },
@@ -14,87 +17,162 @@ const LIVE = {
     ko: "소프트맥스 전에 점수를 이 값으로 나눕니다. 1보다 작으면 어텐션이 날카로워지고 크면 평평해집니다. 1은 학습된 그대로입니다.",
   },
   hard: { en: "Hard attention", ko: "하드 어텐션" },
-  hardHint: { en: "Every query looks at one key only, the best one.", ko: "모든 쿼리가 가장 점수가 높은 키 하나만 봅니다." },
+  hardHint: {
+    en: "Every query looks at one key only, the best one.",
+    ko: "모든 쿼리가 가장 점수가 높은 키 하나만 봅니다.",
+  },
   off: { en: "Heads off: {0}", ko: "꺼진 헤드: {0}" },
   reset: { en: "Reset", ko: "되돌리기" },
   translate: { en: "Translate", ko: "번역하기" },
   busy: { en: "Translating …", ko: "번역 중 …" },
-  examples: { en: "Type a sentence above and look inside the model, or begin with one of these:", ko: "위에 문장을 입력하고 모델 속을 들여다보세요. 아래 문장으로 시작할 수도 있습니다." },
+  examples: {
+    en: "Type a sentence above and look inside the model, or begin with one of these:",
+    ko: "위에 문장을 입력하고 모델 속을 들여다보세요. 아래 문장으로 시작할 수도 있습니다.",
+  },
   trained: { en: "As trained", ko: "학습된 그대로" },
   now: { en: "Now", ko: "지금" },
   same: { en: "The change leaves the translation as it is.", ko: "이 변경으로는 번역이 달라지지 않습니다." },
-  long: { en: "The text has {0} characters; this server takes at most {1}.", ko: "글이 {0}자입니다. 이 서버는 {1}자까지 받습니다." },
-  gone: { en: "The server does not answer. Is it still running?", ko: "서버가 응답하지 않습니다. 실행 중인지 확인해 주세요." },
+  long: {
+    en: "The text has {0} characters; this server takes at most {1}.",
+    ko: "글이 {0}자입니다. 이 서버는 {1}자까지 받습니다.",
+  },
+  gone: {
+    en: "The server does not answer. Is it still running?",
+    ko: "서버가 응답하지 않습니다. 실행 중인지 확인해 주세요.",
+  },
   refused: { en: "The server answered with status {0}.", ko: "서버가 요청을 처리하지 못했습니다. 상태 코드: {0}" },
   strange: { en: "The server’s answer could not be read.", ko: "서버의 응답을 읽을 수 없습니다." },
 };
-const LIVE_PAUSE = 250;  // milliseconds of quiet before a change translates again
+const LIVE_PAUSE = 250; // milliseconds of quiet before a change translates again
 
 // Ask the server; what is wrong becomes an error whose message is for the reader.
+/**
+ * @template Answer
+ * @param {string} path
+ * @param {object} body
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Answer>}
+ */
 async function askServer(path, body, signal) {
-  let response;
-  try {
-    response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal });
-  } catch (error) {
+  const headers = { "Content-Type": "application/json" };
+  const asked = fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  const response = await asked.catch((error) => {
     throw error.name === "AbortError" ? error : new Error(say(LIVE.gone));
-  }
-  const answer = await response.json().catch((error) => { if (error.name === "AbortError") throw error; });
+  });
+  const answer = await response.json().catch((error) => {
+    if (error.name === "AbortError") throw error;
+  });
   if (response.ok && answer) return answer;
-  const detail = Array.isArray(answer?.detail) ? answer.detail.map((each) => each.msg).join("; ") : answer?.detail;
+  const detail = Array.isArray(answer?.detail)
+    ? answer.detail.map((/** @type {{ msg: string }} */ each) => each.msg).join("; ")
+    : answer?.detail;
   throw new Error(detail || say(response.ok ? LIVE.strange : LIVE.refused, response.status));
 }
 
-const wordsIn = (text) => Array.from(new Intl.Segmenter(undefined, { granularity: "word" }).segment(text), ({ segment }) => segment);
+/** @type {(text: string) => string[]} */
+const wordsIn = (text) =>
+  Array.from(new Intl.Segmenter(undefined, { granularity: "word" }).segment(text), ({ segment }) => segment);
 
 // The words of `text` as nodes, those marked that are not in the longest run of words shared with `other`.
+/** @type {(text: string, other: string) => (Node | string)[]} */
 function markDifferences(text, other) {
-  const own = wordsIn(text), others = wordsIn(other), width = others.length + 1;
+  const own = wordsIn(text);
+  const others = wordsIn(other);
+  const width = others.length + 1;
   const shared = new Uint16Array((own.length + 1) * width);
-  for (let i = own.length - 1; i >= 0; i--) for (let j = others.length - 1; j >= 0; j--) {
-    shared[i * width + j] = own[i] === others[j] ? shared[(i + 1) * width + j + 1] + 1 : Math.max(shared[(i + 1) * width + j], shared[i * width + j + 1]);
-  }
+  for (let i = own.length - 1; i >= 0; i--)
+    for (let j = others.length - 1; j >= 0; j--) {
+      shared[i * width + j] =
+        own[i] === others[j]
+          ? shared[(i + 1) * width + j + 1] + 1
+          : Math.max(shared[(i + 1) * width + j], shared[i * width + j + 1]);
+    }
+  /** @type {(Node | string)[]} */
   const nodes = [];
   for (let i = 0, j = 0; i < own.length; i++) {
     while (j < others.length && own[i] !== others[j] && shared[i * width + j + 1] === shared[i * width + j]) j++;
     if (own[i] === others[j]) j++;
-    else if (own[i].trim()) { nodes.push(make("mark", {}, own[i])); continue; }
+    else if (own[i].trim()) {
+      nodes.push(make("mark", {}, own[i]));
+      continue;
+    }
     nodes.push(own[i]);
   }
   return nodes;
 }
 
 // Names of models are unique; their titles need not be, and may repeat the name.
-const titleOf = ({ name, title }) => (title === name ? "" : title ?? "");
+/** @type {(model: LiveModel) => string} */
+const titleOf = ({ name, title }) => (title === name ? "" : (title ?? ""));
 
+/**
+ * @typedef {{
+ *   model: string,
+ *   text: string,
+ *   beam: number | null,
+ *   off: Record<string, number[]>,
+ *   temperature: number,
+ *   hard: boolean,
+ *   walk: boolean,
+ * }} LiveRequest
+ */
 class Live {
+  /** @param {LiveSettings} settings */
   constructor(settings) {
     this.settings = settings;
     this.models = settings.models;
-    this.off = new Map();   // attention's name → Set of heads
-    this.asked = null;      // the request whose answer is shown
-    this.shown = null;      // { trained, now }: both translations, if something is changed
-    this.trained = null;    // the last translation of the unchanged model: { key, text }
-    this.running = null;    // AbortController of the latest request; older answers are dropped
-    this.stale = false;     // what is shown does not answer what was asked last
-    this.walked = null;     // the scene that came with its walk, if that was not too large
-    this.timer = null;
+    /** @type {Map<string, Set<number>>} */
+    this.off = new Map(); // heads by the name of their attention
+    /** @type {LiveRequest | null} */
+    this.asked = null; // the request whose answer is shown
+    /** @type {{ trained: string, now: string } | null} */
+    this.shown = null; // both translations, if something is changed
+    /** @type {{ key: string, text: string } | null} */
+    this.trained = null; // the last translation of the unchanged model
+    /** @type {AbortController | null} */
+    this.running = null; // of the latest request; older answers are dropped
+    this.stale = false; // what is shown does not answer what was asked last
+    /** @type {Scene | null} */
+    this.walked = null; // the scene that came with its walk, if that was not too large
+    this.timer = 0;
     this.error = "";
-    this.build();
+    this.part = this.makeParts();
+    this.labels = this.makeLabels();
+    this.root = this.makeForm();
+    this.listen();
   }
 
-  get model() { return this.models[this.part.model.selectedIndex] ?? this.models[0]; }
-  get temperature() { return Number(this.part.temperature.value); }
-  get headsOff() { return [...this.off.values()].reduce((sum, heads) => sum + heads.size, 0); }
-  get isChanged() { return this.headsOff > 0 || this.temperature !== 1 || this.part.hard.checked; }
+  get model() {
+    return this.models[this.part.model.selectedIndex] ?? this.models[0];
+  }
+  get temperature() {
+    return Number(this.part.temperature.value);
+  }
+  get headsOff() {
+    return [...this.off.values()].reduce((sum, heads) => sum + heads.size, 0);
+  }
+  get isChanged() {
+    return this.headsOff > 0 || this.temperature !== 1 || this.part.hard.checked;
+  }
 
   // One form for the page's whole life: text, focus and caret survive when all else is drawn again.
-  build() {
+  makeParts() {
+    /** @type {(type: string, name: string, more: Attributes<HTMLInputElement>) => HTMLInputElement} */
     const input = (type, name, more) => make("input", { type, id: `live-${name}`, ...more });
-    this.part = {
+    return {
       text: make("textarea", { id: "live-text", rows: 2, dir: "auto", spellcheck: "false", enterkeyhint: "go" }),
       keys: make("span", { class: "keys" }),
-      model: make("select", { id: "live-model", onchange: () => this.changeModel() },
-        ...this.models.map((model) => make("option", { value: model.name }, [model.name, titleOf(model), model.languages].filter(Boolean).join(" · ")))),
+      model: make(
+        "select",
+        { id: "live-model", onchange: () => this.changeModel() },
+        ...this.models.map((model) =>
+          make(
+            "option",
+            { value: model.name },
+            [model.name, titleOf(model), model.languages].filter(Boolean).join(" · "),
+          ),
+        ),
+      ),
       beam: input("number", "beam", { min: 1, max: this.settings.most_beam, step: 1, onchange: () => this.later() }),
       temperature: input("range", "temperature", { min: 0.1, max: 5, step: 0.1, value: 1 }),
       degree: make("output", { for: "live-temperature" }),
@@ -106,24 +184,52 @@ class Live {
       effect: make("div", { class: "effect", "aria-live": "polite" }),
       examples: make("div", { class: "examples" }),
     };
+  }
+
+  makeLabels() {
     const { part } = this;
-    const label = (name, ...fields) => make("label", { for: `live-${name}`, data: { name } }, make("span", { class: "name" }), ...fields);
-    this.labels = {
-      model: label("model", part.model), beam: label("beam", part.beam),
-      temperature: label("temperature", part.temperature, part.degree), hard: label("hard", part.hard),
+    /** @type {(name: string, ...fields: HTMLElement[]) => HTMLLabelElement} */
+    const label = (name, ...fields) =>
+      make("label", { for: `live-${name}`, data: { name } }, make("span", { class: "name" }), ...fields);
+    return {
+      model: label("model", part.model),
+      beam: label("beam", part.beam),
+      temperature: label("temperature", part.temperature, part.degree),
+      hard: label("hard", part.hard),
     };
-    this.root = make("form", { class: "live", novalidate: true, onsubmit: (event) => { event.preventDefault(); this.translate(); } },
+  }
+
+  makeForm() {
+    const { part } = this;
+    return make(
+      "form",
+      {
+        class: "live",
+        novalidate: true,
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.translate();
+        },
+      },
       part.text,
       make("div", { class: "row" }, this.labels.model, this.labels.beam, part.keys, part.submit),
-      make("div", { class: "row" }, this.labels.temperature, this.labels.hard, part.off, part.reset), part.error, part.effect, part.examples);
+      make("div", { class: "row" }, this.labels.temperature, this.labels.hard, part.off, part.reset),
+      part.error,
+      part.effect,
+      part.examples,
+    );
+  }
+
+  listen() {
+    const { part } = this;
     this.labels.model.hidden = this.models.length < 2;
     part.text.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;  // an input method takes Enter for itself
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // an input method takes Enter for itself
       event.preventDefault();
       this.root.requestSubmit();
     });
     part.temperature.addEventListener("input", () => this.refresh());
-    part.temperature.addEventListener("change", () => this.change());  // on release: an answer amid a drag would end it
+    part.temperature.addEventListener("change", () => this.change()); // on release: an answer amid a drag would end it
   }
 
   form() {
@@ -135,13 +241,15 @@ class Live {
     const { part } = this;
     part.text.setAttribute("aria-label", say(LIVE.text));
     part.text.placeholder = say(LIVE.placeholder);
-    for (const [name, label] of Object.entries(this.labels)) label.firstChild.textContent = say(LIVE[name]);
+    for (const name of namesOf(this.labels)) nameIn(this.labels[name]).textContent = say(LIVE[name]);
     this.labels.temperature.title = say(LIVE.temperatureHint);
     this.labels.hard.title = say(LIVE.hardHint);
-    part.beam.placeholder = this.model.beam ?? say(LIVE.usual);
+    part.beam.placeholder = String(this.model.beam ?? say(LIVE.usual));
     part.degree.textContent = this.temperature.toFixed(1);
     part.off.textContent = this.headsOff ? say(LIVE.off, this.headsOff) : "";
-    part.off.title = [...this.off].map(([name, heads]) => `${name}: ${[...heads].map((head) => head + 1).join(", ")}`).join("\n");
+    part.off.title = [...this.off]
+      .map(([name, heads]) => `${name}: ${[...heads].map((head) => head + 1).join(", ")}`)
+      .join("\n");
     part.reset.textContent = say(LIVE.reset);
     part.reset.hidden = !this.isChanged;
     part.submit.textContent = say(this.running ? LIVE.busy : LIVE.translate);
@@ -155,24 +263,53 @@ class Live {
   }
 
   drawEffect() {
-    const { trained, now } = this.shown ?? {};
-    const line = (name, text, other) => make("div", {}, make("dt", {}, say(LIVE[name])), make("dd", { dir: "auto" }, ...orNothing(text, ...markDifferences(text, other))));
-    this.part.effect.replaceChildren(...(!this.shown ? [] : trained === now ? [make("p", { class: "muted" }, say(LIVE.same))]
-      : [make("dl", {}, line("trained", trained, now), line("now", now, trained))]));
+    /** @type {(name: "trained" | "now", text: string, other: string) => HTMLElement} */
+    const line = (name, text, other) =>
+      make(
+        "div",
+        {},
+        make("dt", {}, say(LIVE[name])),
+        make("dd", { dir: "auto" }, ...orNothing(text, ...markDifferences(text, other))),
+      );
+    /** @type {(shown: { trained: string, now: string }) => HTMLElement} */
+    const drawn = ({ trained, now }) =>
+      trained === now
+        ? make("p", { class: "muted" }, say(LIVE.same))
+        : make("dl", {}, line("trained", trained, now), line("now", now, trained));
+    this.part.effect.replaceChildren(...(this.shown ? [drawn(this.shown)] : []));
   }
 
   drawExamples() {
-    const examples = page.scene || this.running ? [] : this.settings.examples ?? [];
-    this.part.examples.replaceChildren(...(examples.length === 0 ? [] : [
-      make("p", { class: "muted" }, say(LIVE.examples)),
-      ...examples.map((text) => make("button", { type: "button", dir: "auto", onclick: () => { this.part.text.value = text; this.translate(); } }, text)),
-    ]));
+    const examples = page.scene || this.running ? [] : (this.settings.examples ?? []);
+    this.part.examples.replaceChildren(
+      ...(examples.length === 0
+        ? []
+        : [
+            make("p", { class: "muted" }, say(LIVE.examples)),
+            ...examples.map((text) =>
+              make(
+                "button",
+                {
+                  type: "button",
+                  dir: "auto",
+                  onclick: () => {
+                    this.part.text.value = text;
+                    this.translate();
+                  },
+                },
+                text,
+              ),
+            ),
+          ]),
+    );
   }
 
+  /** @type {(name: string, head: number) => boolean} */
   isOff(name, head) {
     return this.off.get(name)?.has(head) ?? false;
   }
 
+  /** @type {(name: string, head: number) => void} */
   toggle(name, head) {
     const heads = this.off.get(name) ?? new Set();
     if (!heads.delete(head)) heads.add(head);
@@ -184,7 +321,7 @@ class Live {
 
   reset() {
     this.off.clear();
-    this.part.temperature.value = 1;
+    this.part.temperature.value = "1";
     this.part.hard.checked = false;
     draw();
     this.later();
@@ -208,19 +345,29 @@ class Live {
     if (page.scene) this.timer = setTimeout(() => this.translate(), LIVE_PAUSE);
   }
 
-  request(walk = false) {
+  /** @type {() => LiveRequest} */
+  request() {
     return {
-      model: this.model.name, text: this.part.text.value.trim(), beam: this.part.beam.valueAsNumber || null,
-      off: Object.fromEntries([...this.off].map(([name, heads]) => [name, [...heads].sort((one, other) => one - other)])),
-      temperature: this.temperature, hard: this.part.hard.checked, walk,
+      model: this.model.name,
+      text: this.part.text.value.trim(),
+      beam: this.part.beam.valueAsNumber || null,
+      off: Object.fromEntries(
+        [...this.off].map(([name, heads]) => [name, [...heads].sort((one, other) => one - other)]),
+      ),
+      temperature: this.temperature,
+      hard: this.part.hard.checked,
+      walk: false,
     };
   }
 
   // What the unchanged model writes; asked for only if it is not known.
+  /** @type {(asked: LiveRequest, signal: AbortSignal) => Promise<string>} */
   async unchanged(asked, signal) {
     const key = JSON.stringify([asked.model, asked.beam, asked.text]);
     if (this.trained?.key !== key) {
-      const { scenes } = await askServer("attention", { ...asked, off: {}, temperature: 1, hard: false, walk: false }, signal);
+      const body = { ...asked, off: {}, temperature: 1, hard: false, walk: false };
+      /** @type {AttentionAnswer} */
+      const { scenes } = await askServer("attention", body, signal);
       this.trained = { key, text: wholeText(scenes) };
     }
     return this.trained.text;
@@ -228,14 +375,22 @@ class Live {
 
   async translate() {
     clearTimeout(this.timer);
-    const asked = this.request(), isChanged = this.isChanged, length = [...asked.text].length, most = this.settings.most_characters;
-    this.error = !asked.text ? say(LIVE.empty)
-      : most && length > most ? say(LIVE.long, length.toLocaleString("en"), most.toLocaleString("en")) : "";
+    const asked = this.request();
+    const isChanged = this.isChanged;
+    const length = [...asked.text].length;
+    const most = this.settings.most_characters;
+    this.error = !asked.text
+      ? say(LIVE.empty)
+      : most && length > most
+        ? say(LIVE.long, length.toLocaleString("en"), most.toLocaleString("en"))
+        : "";
     this.stale = true;
     if (this.error) return this.stop();
     await this.run(async (signal) => {
+      /** @type {AttentionAnswer} */
       const { scenes } = await askServer("attention", asked, signal);
-      if (!isChanged) this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: wholeText(scenes) };
+      if (!isChanged)
+        this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: wholeText(scenes) };
       const trained = await this.unchanged(asked, signal);
       return () => {
         this.asked = asked;
@@ -248,14 +403,16 @@ class Live {
 
   // The numbers of the walk are many, and come only when they are looked at.
   async loadWalk() {
-    if (this.walked === page.scene) return;  // it was asked for already, and is too large to be sent
+    if (this.walked === page.scene) return; // it was asked for already, and is too large to be sent
     const asked = this.asked ?? this.request();
     await this.run(async (signal) => {
+      /** @type {AttentionAnswer} */
       const { scenes } = await askServer("attention", { ...asked, walk: true }, signal);
       return () => {
-        const part = Math.max(0, page.scenes.indexOf(page.scene));
+        const part = Math.max(0, page.scene ? page.scenes.indexOf(page.scene) : 0);
         page.scenes = scenes;
-        this.walked = page.scene = scenes[part];
+        page.scene = scenes[part];
+        this.walked = page.scene;
         draw();
       };
     });
@@ -269,15 +426,17 @@ class Live {
   }
 
   // Only the latest request may change the page.
+  /** @type {(work: (signal: AbortSignal) => Promise<() => void>) => Promise<void>} */
   async run(work) {
     this.running?.abort();
-    const running = this.running = new AbortController();
+    const running = new AbortController();
+    this.running = running;
     this.refresh();
     let finish = draw;
     try {
       finish = await work(running.signal);
     } catch (error) {
-      if (running === this.running) this.error = error.message;
+      if (running === this.running) this.error = messageOf(error);
     }
     if (running !== this.running) return;
     this.running = null;
@@ -285,6 +444,7 @@ class Live {
   }
 }
 
+/** @type {(settings: LiveSettings) => void} */
 function startLive(settings) {
   page.live = new Live(settings);
 }

@@ -23,7 +23,8 @@ const LOOK = {
     },
   },
   sides: {
-    source: { en: "Source", ko: "원문" }, target: { en: "Output", ko: "출력" },
+    source: { en: "Source", ko: "원문" },
+    target: { en: "Output", ko: "출력" },
     read: { en: "Written before", ko: "앞서 쓴 것" },
   },
   key: { en: "{0} · looked at", ko: "{0} · 보이는 쪽" },
@@ -42,15 +43,6 @@ const LOOK = {
   looks: { en: "looks at", ko: "보는 곳:" },
   seen: { en: "is looked at by", ko: "이것을 보는 곳:" },
   nobody: { en: "nobody", ko: "없음" },
-  entropy: { en: "entropy {0} bits", ko: "엔트로피 {0}비트" },
-  coverage: { en: "coverage {0}", ko: "받은 합 {0}" },
-  spread: { en: "entropy", ko: "엔트로피" },
-  received: { en: "coverage", ko: "받은 합" },
-  strongest: { en: "Strongest", ko: "가장 강한 곳" },
-  edges: {
-    en: "Bars: how spread out each row is (entropy), and how much each column received in all (coverage).",
-    ko: "막대: 각 행이 얼마나 퍼져 있는지(엔트로피)와 각 열이 모두 얼마나 받았는지(받은 합)를 나타냅니다.",
-  },
   map: { en: "Weights", ko: "가중치" },
   overview: { en: "Every layer and head", ko: "모든 층과 헤드" },
   enlarge: { en: "Choose one to enlarge it.", ko: "하나를 고르면 크게 보입니다." },
@@ -72,46 +64,85 @@ const LOOK = {
   },
 };
 
-const MOST_CELLS = 1500;  // a larger map is one canvas: elements would make it slow
-const DENSE = 72;         // with more rows or columns than this there is no room for labels
-const FAINT = 0.03;       // lighter looks get no line, lest they cover the others
-const DEEP = 0.63;        // darker shades carry text in the colour of the paper
-const UPRIGHT = /^[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60]+$/;
-
-const brief = (weight) => (weight >= 0.995 ? "1" : weight.toFixed(2).slice(1));
+const MERGED = /** @type {const} */ (["mean", "max"]); // ways to put all heads together
+const FAINT = 0.03; // lighter looks get no line, lest they cover the others
+/** @type {(head: Head) => string} */
 const headName = (head) => (typeof head === "number" ? `${say(LOOK.head)} ${head + 1}` : say(LOOK[head]));
 
+/** @type {(scene: Scene) => HTMLElement} */
 function controls(scene) {
-  const { choice } = page, [layers, heads] = scene.attention[choice.kind].weights.shape;
-  const group = (title, options, name) => options.length > 1 && make("div", {
-    class: "group", role: "group", "aria-label": say(title),
-  }, make("span", { class: "name" }, say(title)), ...options.map(([value, text, change]) => make("button", {
-    type: "button", id: `${name}-${value}`, data: { [name]: value }, "aria-pressed": String(choice[name] === value),
-    onclick: () => choose(change ?? { [name]: value }),
-  }, text)));
+  const { choice } = page;
+  const [layers, heads] = attentionOf(scene, choice.kind).weights.shape;
+  /** @type {(title: Both, options: { value: string | number, text: string, change?: Partial<Choice> }[], name: "kind" | "layer" | "head") => Child} */
+  const group = (title, options, name) =>
+    options.length > 1 &&
+    make(
+      "div",
+      {
+        class: "group",
+        role: "group",
+        "aria-label": say(title),
+      },
+      make("span", { class: "name" }, say(title)),
+      ...options.map(({ value, text, change }) =>
+        make(
+          "button",
+          {
+            type: "button",
+            id: `${name}-${value}`,
+            data: { [name]: value },
+            "aria-pressed": String(choice[name] === value),
+            onclick: () => choose(change ?? { [name]: value }),
+          },
+          text,
+        ),
+      ),
+    );
   // A pinned query means nothing to the other sentence.
-  const kinds = Object.keys(scene.attention).map((kind) => [kind, say(LOOK.kinds[kind]),
-    { kind, query: sidesOf(scene, kind).queries === sidesOf(scene, choice.kind).queries ? choice.query : null }]);
-  const numbers = (count) => Array.from({ length: count }, (_, index) => [index, String(index + 1)]);
-  const merged = heads > 1 ? ["mean", "max"].map((head) => [head, say(LOOK[head])]) : [];
-  return make("div", { class: "controls" },
-    group(LOOK.kind, kinds, "kind"), group(LOOK.layer, numbers(layers), "layer"),
+  const asks = sidesOf(scene, choice.kind).queries;
+  const kinds = namesOf(scene.attention).map((kind) => ({
+    value: kind,
+    text: say(LOOK.kinds[kind]),
+    change: { kind, query: sidesOf(scene, kind).queries === asks ? choice.query : null },
+  }));
+  /** @type {(count: number) => { value: string | number, text: string }[]} */
+  const numbers = (count) => Array.from({ length: count }, (_, index) => ({ value: index, text: String(index + 1) }));
+  const merged = heads > 1 ? MERGED.map((head) => ({ value: head, text: say(LOOK[head]) })) : [];
+  return make(
+    "div",
+    { class: "controls" },
+    group(LOOK.kind, kinds, "kind"),
+    group(LOOK.layer, numbers(layers), "layer"),
     group(LOOK.head, [...numbers(heads), ...merged], "head"),
-    make("button", { type: "button", id: "words", class: "switch", role: "switch", "aria-checked": String(choice.words),
-      onclick: () => choose({ words: !choice.words }) }, say(LOOK.words)));
+    make(
+      "button",
+      {
+        type: "button",
+        id: "words",
+        class: "switch",
+        role: "switch",
+        "aria-checked": String(choice.words),
+        onclick: () => choose({ words: !choice.words }),
+      },
+      say(LOOK.words),
+    ),
+  );
 }
 
+/** @type {(scene: Scene) => HTMLElement[]} */
 function warningsOf(scene) {
-  return Object.keys(LOOK.warnings).flatMap((kind) => {
+  return namesOf(LOOK.warnings).flatMap((kind) => {
     const found = scene.warnings.filter((warning) => warning.kind === kind);
     const texts = found.map(({ side, words }) => words.map((word) => scene[side].words[word].text).join(" "));
-    const named = texts.map((text) => `“\u2068${text}\u2069”`).join(", ");  // isolated: its direction is its own
+    const named = texts.map((text) => `“\u2068${text}\u2069”`).join(", "); // isolated: its direction is its own
     return found.length ? [make("p", { class: `warning ${kind}` }, say(LOOK.warnings[kind], named))] : [];
   });
 }
 
 // The kind of warning that a side's units deserve, as a class.
+/** @type {(scene: Scene, side: Side) => (unit: { first: number }) => string | undefined} */
 function marksOf(scene, side) {
+  /** @type {Map<number, string>} */
   const kinds = new Map();
   for (const warning of scene.warnings) {
     if (scene[warning.side] !== side) continue;
@@ -123,83 +154,154 @@ function marksOf(scene, side) {
 }
 
 // The small pictures are kept: drawing them is most of the work for a long sentence.
+/** @type {WeakMap<Tensor, Map<string, HTMLCanvasElement>>} */
 const pictures = new WeakMap();
+/** @type {(layers: Tensor, layer: number, head: Head, silent: number[]) => HTMLCanvasElement} */
 function pictureOf(layers, layer, head, silent) {
-  if (!pictures.has(layers)) pictures.set(layers, new Map());
-  const kept = pictures.get(layers), name = `${layer} ${head} ${color("--accent")}`;
+  const kept = pictures.get(layers) ?? new Map();
+  pictures.set(layers, kept);
+  const name = `${layer} ${head} ${color("--accent")}`;
   if (!kept.has(name)) kept.set(name, thumbnail(mapOf(layers.at(layer), head, silent)));
   return kept.get(name);
 }
 
+/** @type {(scene: Scene) => HTMLElement | null} */
 function overview(scene) {
-  const { choice } = page, { names, weights } = scene.attention[choice.kind], layers = tensorOf(weights);
+  const { choice } = page;
+  const { names, weights } = attentionOf(scene, choice.kind);
+  const layers = tensorOf(weights);
   const [count, heads] = layers.shape;
-  if (count * heads === 1 && !page.live) return null;  // it would show what is already there
-  const columns = [...Array(heads).keys(), ...(heads > 1 ? ["mean", "max"] : [])];
+  if (count * heads === 1 && !page.live) return null; // it would show what is already there
+  const columns = [...Array(heads).keys(), ...(heads > 1 ? MERGED : [])];
+  /** @type {(layer: number, head: Head) => string} */
   const title = (layer, head) => `${say(LOOK.nthLayer, layer + 1)}, ${headName(head)}`;
+  /** @type {(layer: number, head: Head) => HTMLElement} */
   const cell = (layer, head) => {
-    const name = typeof head === "number" && page.live ? names[layer] : undefined;
-    const silent = silentHeads(scene, choice.kind, layer), off = name ? page.live.isOff(name, head) : silent.includes(head);
-    return make("div", { class: off ? "head off" : "head" }, make("button", {
-      type: "button", id: `small-${layer}-${head}`, data: { layer, head }, "aria-label": title(layer, head),
-      "aria-pressed": String(choice.layer === layer && choice.head === head), onclick: () => enlarge({ layer, head }),
-    }, pictureOf(layers, layer, head, silent)), name !== undefined && make("button", {
-      type: "button", id: `switch-${layer}-${head}`, class: "switch", role: "switch", "aria-checked": String(!off),
-      "aria-label": title(layer, head), onclick: () => page.live.toggle(name, head),
-    }, say(off ? LOOK.off : LOOK.on)));
+    const silent = silentHeads(scene, choice.kind, layer);
+    const { live } = page;
+    const hasSwitch = live && typeof head === "number" && names[layer] !== undefined;
+    const off = hasSwitch ? live.isOff(names[layer], head) : typeof head === "number" && silent.includes(head);
+    return make(
+      "div",
+      { class: off ? "head off" : "head" },
+      make(
+        "button",
+        {
+          type: "button",
+          id: `small-${layer}-${head}`,
+          data: { layer, head },
+          "aria-label": title(layer, head),
+          "aria-pressed": String(choice.layer === layer && choice.head === head),
+          onclick: () => enlarge({ layer, head }),
+        },
+        pictureOf(layers, layer, head, silent),
+      ),
+      hasSwitch &&
+        make(
+          "button",
+          {
+            type: "button",
+            id: `switch-${layer}-${head}`,
+            class: "switch",
+            role: "switch",
+            "aria-checked": String(!off),
+            "aria-label": title(layer, head),
+            onclick: () => live.toggle(names[layer], head),
+          },
+          say(off ? LOOK.off : LOOK.on),
+        ),
+    );
   };
   const mirrored = directionOf(sidesOf(scene, choice.kind).keys.tokens.join("")) === "rtl";
-  return make("section", { class: "overview" }, make("h2", {}, say(LOOK.overview)),
+  return make(
+    "section",
+    { class: "overview" },
+    make("h2", {}, say(LOOK.overview)),
     make("p", { class: "muted" }, say(LOOK.enlarge), " ", page.live ? say(LOOK.switches) : ""),
-    fading(make("div", { class: mirrored ? "small mirrored" : "small", style: { "--heads": columns.length } },
-      make("span"), ...columns.map((head) => make("span", {}, headName(head))),
-      ...Array.from({ length: count }, (_, layer) => [
-        make("span", { class: "layer" }, say(LOOK.nthLayer, layer + 1)), ...columns.map((head) => cell(layer, head)),
-      ]).flat())));
+    fading(
+      make(
+        "div",
+        { class: mirrored ? "small mirrored" : "small", style: { "--heads": columns.length } },
+        make("span"),
+        ...columns.map((head) => make("span", {}, headName(head))),
+        ...Array.from({ length: count }, (_, layer) => [
+          make("span", { class: "layer" }, say(LOOK.nthLayer, layer + 1)),
+          ...columns.map((head) => cell(layer, head)),
+        ]).flat(),
+      ),
+    ),
+  );
 }
 
 // What of the map's layer is switched off, as far as it concerns the map.
+/** @type {(silent: number[], head: Head) => string} */
 function silenceOf(silent, head) {
   if (typeof head === "number") return silent.includes(head) ? ` · ${say(LOOK.off)}` : "";
   return silent.length ? ` · ${say(silent.length === 1 ? LOOK.silentOne : LOOK.silent, silent.length)}` : "";
 }
 
 // Bring what was chosen into view: the overview may stand far below it.
+/** @type {(change: Partial<Choice>) => void} */
 function enlarge(change) {
   choose(change);
-  const large = document.querySelector(".look .weights"), still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  if (large.getBoundingClientRect().top < 0) large.scrollIntoView({ behavior: still ? "instant" : "smooth" });
+  const large = document.querySelector(".look .weights");
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  if (large && large.getBoundingClientRect().top < 0) large.scrollIntoView({ behavior: still ? "instant" : "smooth" });
 }
 
 // Another part of the text or another model may have fewer of everything than what was chosen before.
+/** @type {(scene: Scene) => void} */
 function settle(scene) {
-  const { choice } = page, [layers, heads] = scene.attention[choice.kind].weights.shape;
+  const { choice } = page;
+  const [layers, heads] = attentionOf(scene, choice.kind).weights.shape;
   choice.layer = Math.min(choice.layer, layers - 1);
-  if (choice.head >= heads) choice.head = "mean";
-  if (choice.query >= sidesOf(scene, choice.kind).queries.tokens.length) choice.query = null;
+  if (typeof choice.head === "number" && choice.head >= heads) choice.head = "mean";
+  const written = sidesOf(scene, choice.kind).queries.tokens.length;
+  if (choice.query !== null && choice.query >= written) choice.query = null;
 }
 
+/** @type {(root: HTMLElement, scene: Scene) => void} */
 function drawLook(root, scene) {
   settle(scene);
-  const { kind, layer, head, words } = page.choice, { queries, keys } = sidesOf(scene, kind);
-  const silent = silentHeads(scene, kind, layer), whole = mapOf(tensorOf(scene.attention[kind].weights).at(layer), head, silent);
+  const { kind, layer, head, words } = page.choice;
+  const { queries, keys } = sidesOf(scene, kind);
+  const silent = silentHeads(scene, kind, layer);
+  const whole = mapOf(tensorOf(attentionOf(scene, kind).weights).at(layer), head, silent);
   const map = words ? mergeWords(whole, queries.words, keys.words) : whole;
   const units = { query: unitsOf(queries, words), key: unitsOf(keys, words) };
-  const nameOf = (side) => say(LOOK.sides[Object.keys(LOOK.sides).find((name) => scene[name] === side)]);
+  /** @type {(side: Side) => string} */
+  const nameOf = (side) => say(LOOK.sides[namesOf(LOOK.sides).find((name) => scene[name] === side) ?? "source"]);
   const titles = { query: say(LOOK.query, nameOf(queries)), key: say(LOOK.key, nameOf(keys)) };
   const marked = { query: marksOf(scene, queries), key: marksOf(scene, keys) };
   const shares = head !== "max";
   const band = new Band({ kind, map, units, titles, marked, shares });
   const title = `${say(LOOK.nthLayer, layer + 1)}, ${headName(head)}${silenceOf(silent, head)}`;
   const heat = heatMap({
-    queries: units.query.map((unit) => unit.text), keys: units.key.map((unit) => unit.text), map, edges: shares,
-    label: `${say(LOOK.kinds[kind])}, ${title}`, queryTitle: nameOf(queries), keyTitle: nameOf(keys),
+    queries: units.query.map((unit) => unit.text),
+    keys: units.key.map((unit) => unit.text),
+    map,
+    edges: shares,
+    label: `${say(LOOK.kinds[kind])}, ${title}`,
+    queryTitle: nameOf(queries),
+    keyTitle: nameOf(keys),
   });
-  root.addEventListener("point", ({ detail }) => band.show(detail && { side: "query", index: detail.query }));
+  root.addEventListener("point", (event) => {
+    const detail = event instanceof CustomEvent && event.detail;
+    band.show(detail ? { side: "query", index: detail.query } : null);
+  });
   root.addEventListener("keydown", (event) => event.key === "Escape" && band.release());
-  root.append(controls(scene), make("p", { class: "muted" }, say(LOOK.meaning[kind])), ...warningsOf(scene), band.root,
-    make("div", { class: "beside" }, make("section", { class: "weights" },
-      make("h2", {}, say(LOOK.map)), make("p", { class: "muted" }, title), heat), overview(scene) ?? ""));
+  root.append(
+    controls(scene),
+    make("p", { class: "muted" }, say(LOOK.meaning[kind])),
+    ...warningsOf(scene),
+    band.root,
+    make(
+      "div",
+      { class: "beside" },
+      make("section", { class: "weights" }, make("h2", {}, say(LOOK.map)), make("p", { class: "muted" }, title), heat),
+      overview(scene) ?? "",
+    ),
+  );
 }
 
 view({ id: "look", title: LOOK.title, available: (scene) => scene !== null, draw: drawLook });

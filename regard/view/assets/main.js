@@ -14,65 +14,125 @@ const FRAME = {
   views: { en: "Views", ko: "보기" },
 };
 // Facts come with English names; those that models of regard have are known in Korean, too.
+/** @type {Record<string, string>} */
 const FACTS = {
-  languages: "언어", parameters: "매개변수", "training pairs": "학습 문장 쌍", updates: "업데이트",
+  languages: "언어",
+  parameters: "매개변수",
+  "training pairs": "학습 문장 쌍",
+  updates: "업데이트",
 };
-const factName = (name) => (page.language === "ko" ? FACTS[name] ?? name.replace(/^(\S+) on (.+)$/, "$2의 $1") : name);
+/** @type {(name: string) => string} */
+const factName = (name) =>
+  reader.language === "ko" ? (FACTS[name] ?? name.replace(/^(\S+) on (.+)$/, "$2의 $1")) : name;
 
 // What was read and what was written. A text of several parts comes whole, then the part that the views show.
+/** @type {() => HTMLElement[]} */
 function drawTexts() {
-  const { scene, scenes } = page, several = scenes.length > 1;
+  const { scene, scenes } = page;
+  const several = scenes.length > 1;
+  /** @type {(text: string, id: string) => HTMLElement} */
   const source = (text, id) => make("p", { class: "sentence", id, dir: "auto" }, text);
+  /** @type {(text: string, id: string) => HTMLElement} */
   const translation = (text, id) => make("p", { class: "sentence translation", id, dir: "auto" }, ...orNothing(text));
   if (!scene) return [];
   return [
-    make("div", { class: several ? "texts whole" : "texts" }, !page.live && source(wholeText(scenes, "source"), "source"),
+    make(
+      "div",
+      { class: several ? "texts whole" : "texts" },
+      !page.live && source(wholeText(scenes, "source"), "source"),
       translation(wholeText(scenes), "translation"),
-      scene.parts > scenes.length && make("p", { class: "muted" }, say(FRAME.alone, scene.parts))),
-    several && make("div", { class: "texts part" }, make("select", {
-      class: "parts", id: "parts", "aria-label": say(FRAME.parts),
-      onchange: (event) => { page.scene = scenes[event.target.selectedIndex]; choose({ query: null }); },
-    }, ...scenes.map((each, index) => make("option", { selected: each === scene },
-      `${say(FRAME.part, index + 1, scenes.length)}: ${each.source.text}`))),
-    source(scene.source.text, "part-source"), translation(scene.target.text, "part-translation")),
-  ].filter(Boolean);
+      scene.parts > scenes.length && make("p", { class: "muted" }, say(FRAME.alone, scene.parts)),
+    ),
+    several &&
+      make(
+        "div",
+        { class: "texts part" },
+        make(
+          "select",
+          {
+            class: "parts",
+            id: "parts",
+            "aria-label": say(FRAME.parts),
+            onchange: (event) => {
+              page.scene = scenes[event.currentTarget.selectedIndex];
+              choose({ query: null });
+            },
+          },
+          ...scenes.map((each, index) =>
+            make(
+              "option",
+              { selected: each === scene },
+              `${say(FRAME.part, index + 1, scenes.length)}: ${each.source.text}`,
+            ),
+          ),
+        ),
+        source(scene.source.text, "part-source"),
+        translation(scene.target.text, "part-translation"),
+      ),
+  ].filter(isThere);
 }
 
 function drawHeader() {
   const { scene } = page;
   const title = make("div", { class: "title" }, make("h1", {}, scene?.title ?? "regard"), languageButtons(draw));
-  const facts = scene && make("dl", { class: "facts" }, ...Object.entries(scene.facts).map(([name, value]) =>
-    make("div", {}, make("dt", {}, factName(name)), make("dd", {}, value))));
-  const header = element("header"), form = page.live?.form(), below = [...drawTexts(), facts].filter(Boolean);
-  if (form?.parentNode === header) {  // it stays where it is: moving it would break off what is being typed
+  const facts =
+    scene &&
+    make(
+      "dl",
+      { class: "facts" },
+      ...Object.entries(scene.facts).map(([name, value]) =>
+        make("div", {}, make("dt", {}, factName(name)), make("dd", {}, value)),
+      ),
+    );
+  const header = element("header");
+  const form = page.live?.form();
+  const below = [...drawTexts(), facts].filter(isThere);
+  if (form?.parentNode === header) {
+    // it stays where it is: moving it would break off what is being typed
     for (const child of [...header.children]) if (child !== form) child.remove();
     form.before(title);
     form.after(...below);
   } else {
-    header.replaceChildren(...[title, form, ...below].filter(Boolean));
+    header.replaceChildren(...[title, form, ...below].filter(isThere));
   }
 }
 
+/** @type {(shown: View[]) => void} */
 function drawTabs(shown) {
-  const tabs = shown.map((each, place) => make("button", {
-    type: "button", role: "tab", id: `tab-${each.id}`, "aria-selected": String(each.id === page.view),
-    "aria-controls": "view", tabindex: each.id === page.view ? 0 : -1, onclick: () => { location.hash = addressOf(each); },
-    onkeydown: (event) => {
-      const along = stepOf(event, "ltr")?.[1], last = shown.length - 1;
-      if (!along) return;
-      event.preventDefault();
-      const next = Number.isFinite(along) ? (place + along + shown.length) % shown.length : along < 0 ? 0 : last;
-      tabs[next].focus();
-      tabs[next].click();
-    },
-  }, say(each.title)));
+  /** @type {HTMLButtonElement[]} */
+  const tabs = shown.map((each, place) =>
+    make(
+      "button",
+      {
+        type: "button",
+        role: "tab",
+        id: `tab-${each.id}`,
+        "aria-selected": String(each.id === page.view),
+        "aria-controls": "view",
+        tabindex: each.id === page.view ? 0 : -1,
+        onclick: () => {
+          location.hash = addressOf(each);
+        },
+        onkeydown: (event) => {
+          const along = stepOf(event, "ltr")?.[1];
+          const last = shown.length - 1;
+          if (!along) return;
+          event.preventDefault();
+          const next = Number.isFinite(along) ? (place + along + shown.length) % shown.length : along < 0 ? 0 : last;
+          tabs[next].focus();
+          tabs[next].click();
+        },
+      },
+      say(each.title),
+    ),
+  );
   element("tabs").setAttribute("aria-label", say(FRAME.views));
   element("tabs").replaceChildren(...tabs);
   element("view").setAttribute("aria-labelledby", `tab-${page.view}`);
 }
 
 function draw() {
-  document.documentElement.lang = page.language;
+  document.documentElement.lang = reader.language;
   document.title = page.scene ? `${page.scene.source.text} · regard` : "regard";
   element("caution").textContent = say(FRAME.caution);
   const shown = views.filter((each) => each.available(page.scene));
@@ -82,30 +142,35 @@ function draw() {
   drawTabs(shown);
   const root = make("div", { class: `view ${page.view}` });
   element("view").replaceChildren(root);
-  shown.find((each) => each.id === page.view)?.draw(root, page.scene);
-  if (focused) element(focused)?.focus();  // drawing again must not lose the keyboard's place
+  const scene = /** @type {Scene} */ (page.scene); // a view that needs one is not available without it
+  shown.find((each) => each.id === page.view)?.draw(root, scene);
+  if (focused) document.getElementById(focused)?.focus(); // drawing again must not lose the keyboard's place
 }
 
 // Show other scenes, such as those a live model has just given.
+/** @type {(scenes: Scene[]) => void} */
 function show(scenes) {
   const { choice } = page;
   page.scenes = scenes;
   page.scene = scenes[0] ?? null;
   if (page.scene) {
-    if (!(choice.kind in page.scene.attention)) choice.kind = Object.keys(page.scene.attention)[0];
-    const layers = page.scene.attention[choice.kind].weights.shape[0];
+    if (!(choice.kind in page.scene.attention)) choice.kind = namesOf(page.scene.attention)[0];
+    const layers = attentionOf(page.scene, choice.kind).weights.shape[0];
     choice.layer = page.kept ? Math.min(choice.layer, layers - 1) : layers - 1;
     choice.query = null;
-    page.kept = true;  // from now on what the reader chose stays
+    page.kept = true; // from now on what the reader chose stays
   }
   draw();
 }
 
-addEventListener("hashchange", () => { page.wanted = addressedView(); draw(); });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);  // canvases hold their colours
+addEventListener("hashchange", () => {
+  page.wanted = addressedView();
+  draw();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw); // canvases hold their colours
 
+/** @type {AttentionPage} */
 const data = JSON.parse(element("data").textContent);
-page.language = /^ko\b/.test(navigator.language) ? "ko" : "en";
 if (location.hash) page.wanted = addressedView();
 page.movie = data.movie;
 if (data.live) startLive(data.live);

@@ -82,7 +82,10 @@ const STEPS = {
     en: "Only the most probable pieces that together reach a probability of {0} take part.",
     ko: "확률이 높은 것부터 더하여 {0}에 이를 때까지의 조각만 후보가 됩니다.",
   },
-  repeat: { en: "No run of {0} pieces may be written twice.", ko: "연속한 조각 {0}개를 똑같이 두 번 쓰는 일은 허용하지 않습니다." },
+  repeat: {
+    en: "No run of {0} pieces may be written twice.",
+    ko: "연속한 조각 {0}개를 똑같이 두 번 쓰는 일은 허용하지 않습니다.",
+  },
   shorter: {
     en: "Every further piece makes this sum smaller, so that by it alone short outputs would win.",
     ko: "조각이 늘어날수록 이 합은 작아지므로, 합만으로 비교하면 짧은 출력이 이깁니다.",
@@ -101,79 +104,113 @@ const STEPS = {
       ko: "이 탐색에는 길이 페널티가 없으므로, 합이 그대로 점수입니다.",
     },
   },
-  divided: { en: "At this step |Y| = {0}, and sums are divided by {1}.", ko: "이 단계에서 |Y| = {0}이며, 합을 나누는 값은 {1}입니다." },
+  divided: {
+    en: "At this step |Y| = {0}, and sums are divided by {1}.",
+    ko: "이 단계에서 |Y| = {0}이며, 합을 나누는 값은 {1}입니다.",
+  },
 };
 const SCORES = {
-  paper: "score(Y) = log P(Y) / ((5 + |Y|) / 6)^{α}", mean: "score(Y) = log P(Y) / |Y|", none: "score(Y) = log P(Y)",
+  paper: "score(Y) = log P(Y) / ((5 + |Y|) / 6)^{α}",
+  mean: "score(Y) = log P(Y) / |Y|",
+  none: "score(Y) = log P(Y)",
 };
-const STEPS_PACE = 1200;  // milliseconds per position when playing
-const STEPS_TAIL = 120;   // letters of a hypothesis that are shown
+const STEPS_PACE = 1200; // milliseconds per position when playing
+const STEPS_TAIL = 120; // letters of a hypothesis that are shown
 
-const UNFINISHED = "\ufffd";  // stands for a character whose bytes are not yet complete
+const UNFINISHED = "\ufffd"; // stands for a character whose bytes are not yet complete
 
-const stepsState = { position: 0, timer: null };  // kept when the page is drawn again
+/** @type {{ position: number, timer: number | undefined }} */
+const stepsState = { position: 0, timer: undefined }; // kept when the page is drawn again
 
+/** @type {(share: number) => string} */
 const shareText = (share) => (share > 0 && share < 0.001 ? `< ${percent("0.1")}` : percent((100 * share).toFixed(1)));
+/** @type {(number: number, digits?: number) => string} */
 const signed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
 
 // "beam", "greedy" or "sample"; of a scene that does not say, one hypothesis alone is taken for greedy.
+/** @type {(scene: Scene) => "beam" | "greedy" | "sample"} */
 function searchKind({ search, steps }) {
   if (search) return search.sample ? "sample" : search.beam > 1 ? "beam" : "greedy";
   return steps.every((each) => each.kept.length + each.finished.length <= 1) ? "greedy" : "beam";
 }
 
 // Several outputs, each drawn by itself.
+/** @type {(scene: Scene) => boolean} */
 const manySamples = ({ search }) => Boolean(search?.sample && search.nbest > 1);
 
+/** @type {(scene: Scene, count: number) => string} */
 function survivorsNote(scene, count) {
   if (searchKind(scene) === "beam") return say(STEPS.beamsNote, count);
   return manySamples(scene) ? say(STEPS.samplesNote, count) : say(STEPS.greedyNote);
 }
 
 // The places [kept or finished, index] of each step that lead to the final translation.
+/** @type {(scene: Scene) => SearchPath[]} */
 function finalPath(scene) {
-  const { tokens } = scene.target, last = tokens.length - 1, path = [];
+  const { tokens } = scene.target;
+  const last = tokens.length - 1;
+  /** @type {SearchPath[]} */
+  const path = [];
   if (last < 0 || scene.steps.length <= last) return path;
-  const leads = (place, t) => {
-    for (; t >= 0; t--) {
+  /** @type {(end: SearchPath) => boolean} */
+  const leads = (end) => {
+    /** @type {SearchPath | undefined} */
+    let place = end;
+    for (let t = last; t >= 0; t--) {
       if (place?.token !== tokens[t]) return false;
-      if (t > 0) place = scene.steps[t - 1].kept[place.parent];
+      path[t] = place;
+      place = t > 0 ? scene.steps[t - 1].kept[place.parent] : undefined;
     }
     return true;
   };
-  const end = scene.steps[last];
-  let place = end.finished.find((each) => leads(each, last)) ?? end.kept.find((each) => leads(each, last));
-  for (let t = last; place && t >= 0; t--) {
-    path[t] = place;
-    place = t > 0 ? scene.steps[t - 1].kept[place.parent] : null;
-  }
-  return path;
+  const { finished, kept } = scene.steps[last];
+  return [...finished, ...kept].some(leads) ? path : [];
 }
 
 // The source words that the heads of the last layer, taken together, looked at most when piece t was written.
+/** @type {(scene: Scene, t: number) => { text: string, share: number }[]} */
 function lookedAt(scene, t) {
   if (!scene.attention.cross) return [];
-  const weights = tensorOf(scene.attention.cross.weights), last = weights.shape[0] - 1;
+  const weights = tensorOf(scene.attention.cross.weights);
+  const last = weights.shape[0] - 1;
   const row = mapOf(weights.at(last), "mean", silentHeads(scene, "cross", last)).at(t).values;
+  /** @type {(word: Word) => number} */
   const shareOf = ({ first, end }) => row.subarray(first, end).reduce((sum, weight) => sum + weight, 0);
-  return scene.source.words.map((word) => ({ text: readable(word.text), share: shareOf(word) }))
-    .sort((one, other) => other.share - one.share).slice(0, 5).filter((word, rank) => word.share >= (rank ? 0.03 : Number.MIN_VALUE));
+  return scene.source.words
+    .map((word) => ({ text: readable(word.text), share: shareOf(word) }))
+    .sort((one, other) => other.share - one.share)
+    .slice(0, 5)
+    .filter((word, rank) => word.share >= (rank ? 0.03 : Number.MIN_VALUE));
 }
 
 // The output as one stop of the tab key; arrow keys go from piece to piece.
+/** @type {(tokens: string[], go: (place: number) => void) => { line: HTMLElement, mark: (t: number) => void }} */
 function makeWritten(tokens, go) {
+  /** @type {(event: KeyboardEvent) => void} */
   const reach = (event) => {
-    const along = stepOf(event, directionOf(tokens.join("")))?.[1], last = tokens.length - 1;
+    const along = stepOf(event, directionOf(tokens.join("")))?.[1];
+    const last = tokens.length - 1;
     if (!along) return;
     event.preventDefault();
-    const place = Math.max(0, Math.min(last, pieces.indexOf(event.target) + along));
+    const place = Math.max(0, Math.min(last, placeOf(event, pieces) + along));
     go(place);
     pieces[place].focus();
   };
-  const pieces = tokens.map((token, place) => make("span", { ...pieceLook(token), role: "button", onclick: () => go(place) },
-    isSpecial(token) || isByte(token) ? readable(token) : token.replace("▁", "").replaceAll("▁", " ")));
+  const pieces = tokens.map((token, place) =>
+    make(
+      "span",
+      { ...pieceLook(token), role: "button", onclick: () => go(place) },
+      isSpecial(token) || isByte(token) ? readable(token) : token.replace("▁", "").replaceAll("▁", " "),
+    ),
+  );
+  /** @type {(token: string, place: number) => boolean} */
   const isApart = (token, place) => place > 0 && (token.startsWith("▁") || isSpecial(token));
-  const line = make("p", { class: "written", dir: "auto", role: "group", "aria-label": say(STEPS.output), onkeydown: reach }, ...pieces.flatMap((piece, place) => (isApart(tokens[place], place) ? [" ", piece] : [piece])));
+  const line = make(
+    "p",
+    { class: "written", dir: "auto", role: "group", "aria-label": say(STEPS.output), onkeydown: reach },
+    ...pieces.flatMap((piece, place) => (isApart(tokens[place], place) ? [" ", piece] : [piece])),
+  );
+  /** @type {(t: number) => void} */
   const mark = (t) => {
     pieces.forEach((piece, place) => {
       piece.classList.toggle("now", place === t);
@@ -186,49 +223,96 @@ function makeWritten(tokens, go) {
   return { line, mark };
 }
 
+/** @type {(scene: Scene, t: number) => HTMLElement[]} */
 function alternativeRows(scene, t) {
   const given = scene.alternatives[t];
   if (!given) return [];
-  const row = (rank, token, probability, logit, chosen) => make("li", { class: chosen ? "alternative chosen" : "alternative" },
-    make("span", { class: "rank" }, String(rank)),
-    make("span", { class: "piece", dir: "auto" }, make("bdi", pieceLook(token), readable(token)), " ", chosen && make("small", {}, say(STEPS.written))),
-    make("span", { class: "track" }, make("span", { style: { width: `${100 * probability}%` } })),
-    make("span", { class: "number", title: logit === null ? null : say(STEPS.logit, signed(logit)) }, shareText(probability)));
+  /** @type {(rank: number, token: string, probability: number, logit: number | null, chosen: boolean) => HTMLElement} */
+  const row = (rank, token, probability, logit, chosen) =>
+    make(
+      "li",
+      { class: chosen ? "alternative chosen" : "alternative" },
+      make("span", { class: "rank" }, String(rank)),
+      make(
+        "span",
+        { class: "piece", dir: "auto" },
+        make("bdi", pieceLook(token), readable(token)),
+        " ",
+        chosen && make("small", {}, say(STEPS.written)),
+      ),
+      make("span", { class: "track" }, make("span", { style: { width: `${100 * probability}%` } })),
+      make(
+        "span",
+        { class: "number", title: logit === null ? null : say(STEPS.logit, signed(logit)) },
+        shareText(probability),
+      ),
+    );
   const place = given.rank <= given.tokens.length ? given.tokens.indexOf(scene.target.tokens[t]) : -1;
-  const rows = given.tokens.map((token, index) => row(index + 1, token, given.probabilities[index], given.logits[index], index === place));
+  const rows = given.tokens.map((token, index) =>
+    row(index + 1, token, given.probabilities[index], given.logits[index], index === place),
+  );
   if (place < 0) rows.push(row(given.rank, scene.target.tokens[t], given.probability, null, true));
   return rows;
 }
 
 // Hypotheses differ at their ends; of a long one the end is enough.
-const endOf = (text) => (text.length > STEPS_TAIL ? `… ${text.slice(text.indexOf(" ", text.length - STEPS_TAIL) + 1)}` : text);
+/** @type {(text: string) => string} */
+const endOf = (text) =>
+  text.length > STEPS_TAIL ? `… ${text.slice(text.indexOf(" ", text.length - STEPS_TAIL) + 1)}` : text;
 
 // A hypothesis as its parent's text and, set apart, what this step added.
+/** @type {(path: SearchPath, parent?: SearchPath) => HTMLElement} */
 function hypothesisText(path, parent) {
   const before = parent?.text ?? "";
   let same = 0;
   while (same < before.length && before[same] === path.text[same]) same++;
   while (path.text[same] === " ") same++;
   const added = path.text.slice(same);
-  return make("span", { class: "text", dir: "auto" }, endOf(path.text.slice(0, same)),
-    added && !added.includes(UNFINISHED) ? make("b", {}, added) : make("b", { ...pieceLook(path.token), class: "special" }, ` ${readable(path.token)}`));
+  return make(
+    "span",
+    { class: "text", dir: "auto" },
+    endOf(path.text.slice(0, same)),
+    added && !added.includes(UNFINISHED)
+      ? make("b", {}, added)
+      : make("b", { ...pieceLook(path.token), class: "special" }, ` ${readable(path.token)}`),
+  );
 }
 
+/** @type {(path: SearchPath, parent: SearchPath | undefined, isFinal: boolean, hasParents: boolean) => HTMLElement} */
 function beamRow(path, parent, isFinal, hasParents) {
-  return make("li", { class: isFinal ? "beam final" : "beam" },
-    make("span", { class: "from", title: hasParents ? say(STEPS.from, path.parent + 1) : null }, hasParents ? String(path.parent + 1) : ""),
-    make("span", { class: "hypothesis" }, hypothesisText(path, parent), " ", isFinal && make("small", {}, say(STEPS.final))),
+  return make(
+    "li",
+    { class: isFinal ? "beam final" : "beam" },
+    make(
+      "span",
+      { class: "from", title: hasParents ? say(STEPS.from, path.parent + 1) : null },
+      hasParents ? String(path.parent + 1) : "",
+    ),
+    make(
+      "span",
+      { class: "hypothesis" },
+      hypothesisText(path, parent),
+      " ",
+      isFinal && make("small", {}, say(STEPS.final)),
+    ),
     make("span", { class: "number" }, signed(path.log_probability)),
     make("span", { class: "number" }, signed(path.total)),
-    make("span", { class: "number" }, signed(path.score)));
+    make("span", { class: "number" }, signed(path.score)),
+  );
 }
 
+/** @type {(scene: Scene, t: number, final: SearchPath[]) => HTMLElement[]} */
 function beamLists(scene, t, final) {
   const step = scene.steps[t];
   if (!step) return [];
   const parents = t > 0 ? scene.steps[t - 1].kept : [];
+  /** @type {(paths: SearchPath[]) => HTMLElement[]} */
   const rows = (paths) => paths.map((path) => beamRow(path, parents[path.parent], final[t] === path, t > 0));
-  const heads = make("li", { class: "heads", "aria-hidden": "true" }, ...STEPS.columns[page.language].map((head) => make("span", {}, head)));
+  const heads = make(
+    "li",
+    { class: "heads", "aria-hidden": "true" },
+    ...STEPS.columns[reader.language].map((head) => make("span", {}, head)),
+  );
   const survived = new Set([...step.kept, ...step.finished].map((path) => path.parent));
   const fallen = parents.filter((_, index) => !survived.has(index));
   return [
@@ -237,95 +321,191 @@ function beamLists(scene, t, final) {
     step.finished.length > 0 && make("h3", {}, say(STEPS.finished)),
     step.finished.length > 0 && make("ol", { class: "beams finished" }, ...rows(step.finished)),
     fallen.length > 0 && make("h3", {}, say(STEPS.fell), " ", make("small", {}, say(STEPS.fellNote))),
-    fallen.length > 0 && make("ul", { class: "fallen" }, ...fallen.map((path) =>
-      make("li", { dir: "auto" }, endOf(path.text), " ", make("span", { class: "number" }, signed(path.total))))),
-  ].filter(Boolean);
+    fallen.length > 0 &&
+      make(
+        "ul",
+        { class: "fallen" },
+        ...fallen.map((path) =>
+          make("li", { dir: "auto" }, endOf(path.text), " ", make("span", { class: "number" }, signed(path.total))),
+        ),
+      ),
+  ].filter(isThere);
+}
+
+const RIVER = { row: 26, gap: 30, top: 24 }; // pixels
+
+// Where the hypotheses of each step stand in the river, and what each is called there.
+/**
+ * @typedef {{ path: SearchPath, label: string, wide: number, y: number, ends: boolean }} RiverNode
+ * @typedef {{ x: number, wide: number, nodes: RiverNode[] }} RiverColumn
+ */
+/** @type {(scene: Scene, onPath: Set<SearchPath>) => RiverColumn[]} */
+function riverColumns(scene, onPath) {
+  const pen = penOf(make("canvas"));
+  const family = getComputedStyle(document.body).fontFamily;
+  let x = 8;
+  return scene.steps.map(({ kept, finished }) => {
+    const nodes = [...kept, ...finished].map((path, row) => {
+      const letters = [...readable(path.token)];
+      const label = letters.length > 14 ? `${letters.slice(0, 13).join("")}…` : letters.join("");
+      pen.font = `${onPath.has(path) ? 600 : 400} 13px ${family}`;
+      const y = RIVER.top + RIVER.row * (row + 0.5);
+      return { path, label, wide: pen.measureText(label).width, y, ends: row >= kept.length };
+    });
+    const column = { x, wide: Math.max(20, ...nodes.map((node) => node.wide)), nodes };
+    x += column.wide + RIVER.gap;
+    return column;
+  });
+}
+
+// From a hypothesis to the one that goes on with it.
+/** @type {(before: RiverColumn, from: RiverNode, column: RiverColumn, node: RiverNode) => string} */
+function riverCurve(before, from, column, node) {
+  const start = before.x + from.wide + 4;
+  const bend = column.x - RIVER.gap;
+  const end = column.x - 4;
+  const middle = (bend + end) / 2 + 2;
+  return `M${start} ${from.y}H${bend + 2}C${middle} ${from.y} ${middle} ${node.y} ${end} ${node.y}`;
+}
+
+/** @type {(columns: RiverColumn[], onPath: Set<SearchPath>, go: (t: number) => void) => SVGElement[]} */
+function drawRiver(columns, onPath, go) {
+  const edges = makeShape("g", { class: "edges" });
+  const names = makeShape("g", { class: "labels" });
+  columns.forEach((column, t) => {
+    const { x } = column;
+    const onclick = () => go(t);
+    names.append(makeShape("text", { class: "count", x, y: 15, onclick }, String(t + 1)));
+    for (const node of column.nodes) {
+      const state = onPath.has(node.path) ? "final" : "";
+      const from = t > 0 && columns[t - 1].nodes[node.path.parent];
+      if (from) {
+        const curve = makeShape("path", { class: state, d: riverCurve(columns[t - 1], from, column, node) });
+        if (state) edges.append(curve);
+        else edges.prepend(curve); // the final path lies on top
+      }
+      const title = makeShape("title", {}, node.path.text);
+      names.append(makeShape("text", { class: `piece ${state}`, x, y: node.y + 4.5, onclick }, node.label, title));
+      if (node.ends) names.append(makeShape("circle", { class: state, cx: x + node.wide + 9, cy: node.y, r: 3.5 }));
+    }
+  });
+  return [edges, names];
 }
 
 // All hypotheses as a river: columns of pieces, joined by curves. Returns what is needed to mark a step.
+/** @type {(scene: Scene, final: SearchPath[], go: (t: number) => void) => { scroller: HTMLElement, mark: (t: number, text: string) => void }} */
 function makeRiver(scene, final, go) {
-  const ROW = 26, GAP = 30, TOP = 24;
-  const pen = make("canvas").getContext("2d"), family = getComputedStyle(document.body).fontFamily;
-  const columns = [], onPath = new Set(final);
-  let x = 8;
-  for (const step of scene.steps) {
-    const nodes = [...step.kept, ...step.finished].map((path, row) => {
-      const letters = [...readable(path.token)], label = letters.length > 14 ? `${letters.slice(0, 13).join("")}…` : letters.join("");
-      pen.font = `${onPath.has(path) ? 600 : 400} 13px ${family}`;
-      return { path, label, wide: pen.measureText(label).width, y: TOP + ROW * row + ROW / 2, ends: row >= step.kept.length };
-    });
-    const wide = Math.max(20, ...nodes.map((node) => node.wide));
-    columns.push({ x, wide, nodes });
-    x += wide + GAP;
-  }
-  const height = TOP + ROW * Math.max(...columns.map((column) => column.nodes.length)) + 4;
+  const onPath = new Set(final);
+  const columns = riverColumns(scene, onPath);
+  const width = columns.reduce((x, column) => x + column.wide + RIVER.gap, 8);
+  const height = RIVER.top + RIVER.row * Math.max(...columns.map((column) => column.nodes.length)) + 4;
   const band = makeShape("rect", { class: "band", y: 0, height, rx: 4 });
-  const edges = makeShape("g", { class: "edges" }), labels = makeShape("g", { class: "labels" });
-  columns.forEach((column, t) => {
-    labels.append(makeShape("text", { class: "count", x: column.x, y: 15, onclick: () => go(t) }, String(t + 1)));
-    for (const node of column.nodes) {
-      const state = onPath.has(node.path) ? "final" : "", from = t > 0 && columns[t - 1].nodes[node.path.parent];
-      if (from) {
-        const start = columns[t - 1].x + from.wide + 4, bend = column.x - GAP, end = column.x - 4, middle = (bend + end) / 2 + 2;
-        const curve = makeShape("path", { class: state, d: `M${start} ${from.y}H${bend + 2}C${middle} ${from.y} ${middle} ${node.y} ${end} ${node.y}` });
-        if (state) edges.append(curve); else edges.prepend(curve);  // the final path lies on top
-      }
-      labels.append(makeShape("text", { class: `piece ${state}`, x: column.x, y: node.y + 4.5, onclick: () => go(t) },
-        node.label, makeShape("title", {}, node.path.text)));
-      if (node.ends) labels.append(makeShape("circle", { class: state, cx: column.x + node.wide + 9, cy: node.y, r: 3.5 }));
-    }
-  });
-  const drawing = makeShape("svg", { width: x, height, viewBox: `0 0 ${x} ${height}`, role: "img", "aria-label": say(STEPS.river) }, band, edges, labels);
-  const scroller = fading(make("div", {
-    class: "river", tabindex: 0, role: "slider", "aria-label": say(STEPS.river), "aria-valuemin": 1, "aria-valuemax": columns.length, dir: "ltr",
-    onkeydown: (event) => {
-      const along = stepOf(event, "ltr")?.[1];
-      if (!along) return;
-      event.preventDefault();
-      go(Math.max(0, Math.min(columns.length - 1, stepsState.position + along)));
-    },
-  }, drawing));
+  const drawing = makeShape(
+    "svg",
+    { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": say(STEPS.river) },
+    band,
+    ...drawRiver(columns, onPath, go),
+  );
+  const scroller = fading(
+    make(
+      "div",
+      {
+        class: "river",
+        tabindex: 0,
+        role: "slider",
+        "aria-label": say(STEPS.river),
+        "aria-valuemin": 1,
+        "aria-valuemax": columns.length,
+        dir: "ltr",
+        onkeydown: (event) => {
+          const along = stepOf(event, "ltr")?.[1];
+          if (!along) return;
+          event.preventDefault();
+          go(Math.max(0, Math.min(columns.length - 1, stepsState.position + along)));
+        },
+      },
+      drawing,
+    ),
+  );
+  /** @type {(t: number, text: string) => void} */
   const mark = (t, text) => {
-    scroller.setAttribute("aria-valuenow", Math.min(t, columns.length - 1) + 1);
+    scroller.setAttribute("aria-valuenow", String(Math.min(t, columns.length - 1) + 1));
     scroller.setAttribute("aria-valuetext", text);
     const column = columns[Math.min(t, columns.length - 1)];
-    band.setAttribute("x", column.x - 8);
-    band.setAttribute("width", column.wide + 16);
+    band.setAttribute("x", String(column.x - 8));
+    band.setAttribute("width", String(column.wide + 16));
     scroller.scrollLeft = column.x + column.wide / 2 - scroller.clientWidth / 2;
   };
   return { scroller, mark };
 }
 
 // What the search was asked to do beyond its usual way.
+/** @type {(search: Search) => string[]} */
 function searchSettings({ sample, temperature, top_k, top_p, no_repeat_ngram }) {
   return [
     sample && temperature !== 1 && say(STEPS.temperature, temperature, particle(temperature, "으로", "로")),
     sample && top_k > 0 && say(STEPS.topK, top_k),
     sample && top_p < 1 && say(STEPS.topP, top_p),
     no_repeat_ngram > 0 && say(STEPS.repeat, no_repeat_ngram),
-  ].filter(Boolean);
+  ].filter(isThere);
 }
 
+/** @type {(scene: Scene, divided: HTMLElement) => HTMLElement} */
 function stepsExplained(scene, divided) {
-  const { search } = scene, kind = searchKind(scene), how = [say(STEPS.search[kind]), ...(search ? searchSettings(search) : [])];
-  const score = search ? [kind === "beam" && say(STEPS.shorter), say(STEPS.penalty[search.length_penalty], search.alpha)].filter(Boolean) : [];
-  return make("section", { class: "explained" }, make("h2", {}, say(STEPS.how[kind])), make("p", {}, how.join(" ")),
+  const { search } = scene;
+  const kind = searchKind(scene);
+  const how = [say(STEPS.search[kind]), ...(search ? searchSettings(search) : [])];
+  const score = search
+    ? [kind === "beam" && say(STEPS.shorter), say(STEPS.penalty[search.length_penalty], search.alpha)].filter(isThere)
+    : [];
+  return make(
+    "section",
+    { class: "explained" },
+    make("h2", {}, say(STEPS.how[kind])),
+    make("p", {}, how.join(" ")),
     search && make("p", {}, score.join(" ")),
-    search && make("p", { class: "equations" }, setMath(SCORES[search.length_penalty])), divided);
+    search && make("p", { class: "equations" }, setMath(SCORES[search.length_penalty])),
+    divided,
+  );
 }
 
+/** @type {(count: number, go: (t: number) => void) => { bar: HTMLElement, set: (t: number, text: string) => string }} */
 function stepsControls(count, go) {
-  const button = (id, label, glyph, onclick) => make("button", { type: "button", id, class: "quiet", "aria-label": label, title: label, onclick }, glyph);
-  const slider = make("input", { type: "range", id: "step-slider", min: 0, max: count - 1, "aria-label": say(STEPS.slider), oninput: () => go(Number(slider.value)) });
+  /** @type {(id: string, title: string, glyph: string, onclick: () => void) => HTMLElement} */
+  const button = (id, title, glyph, onclick) =>
+    make("button", { type: "button", id, class: "quiet", "aria-label": title, title, onclick }, glyph);
+  const slider = make("input", {
+    type: "range",
+    id: "step-slider",
+    min: 0,
+    max: count - 1,
+    "aria-label": say(STEPS.slider),
+    oninput: ({ currentTarget }) => go(Number(currentTarget.value)),
+  });
   const play = make("button", { type: "button", id: "step-play", class: "quiet" });
   const label = make("output", { class: "position", for: "step-slider" });
-  const bar = make("div", { class: "instrument" },
-    button("step-previous", say(STEPS.previous), "‹", () => go(stepsState.position - 1)), slider,
-    button("step-next", say(STEPS.next), "›", () => go(stepsState.position + 1)), play, label);
-  const showPlay = () => { play.textContent = say(stepsState.timer ? STEPS.pause : STEPS.play); };
-  const stop = () => { clearInterval(stepsState.timer); stepsState.timer = null; showPlay(); };
+  const bar = make(
+    "div",
+    { class: "instrument" },
+    button("step-previous", say(STEPS.previous), "‹", () => go(stepsState.position - 1)),
+    slider,
+    button("step-next", say(STEPS.next), "›", () => go(stepsState.position + 1)),
+    play,
+    label,
+  );
+  const showPlay = () => {
+    play.textContent = say(stepsState.timer ? STEPS.pause : STEPS.play);
+  };
+  const stop = () => {
+    clearInterval(stepsState.timer);
+    stepsState.timer = undefined;
+    showPlay();
+  };
   play.addEventListener("click", () => {
-    if (stepsState.timer) return stop();
+    if (stepsState.timer) {
+      stop();
+      return;
+    }
     if (stepsState.position >= count - 1) go(0);
     stepsState.timer = setInterval(() => {
       if (!bar.isConnected || stepsState.position >= count - 1) stop();
@@ -334,8 +514,9 @@ function stepsControls(count, go) {
     showPlay();
   });
   stop();
+  /** @type {(t: number, text: string) => string} */
   const set = (t, text) => {
-    slider.value = t;
+    slider.value = String(t);
     label.textContent = say(STEPS.position, t + 1, count);
     const said = `${label.textContent}: ${text}`;
     slider.setAttribute("aria-valuetext", said);
@@ -344,40 +525,79 @@ function stepsControls(count, go) {
   return { bar, set };
 }
 
+/** @type {(root: HTMLElement, scene: Scene) => void} */
 function drawSteps(root, scene) {
-  const count = Math.max(scene.target.tokens.length, scene.steps.length), final = finalPath(scene), searched = scene.steps.length > 0;
+  const count = Math.max(scene.target.tokens.length, scene.steps.length);
+  const final = finalPath(scene);
+  const searched = scene.steps.length > 0;
   const controls = stepsControls(count, (t) => update(t));
-  const written = makeWritten(scene.target.tokens, (t) => update(t)), looked = make("p", { class: "looked" });
-  const alternatives = make("ol", { class: "alternatives" }), beams = make("div"), divided = make("p", { class: "muted" });
-  const river = searched && makeRiver(scene, final, (t) => update(t));
-  root.append(...[
-    controls.bar, written.line, looked, typeof scene.beside === "string" && make("p", { class: "muted beside" }, say(STEPS.beside, scene.beside)),
-    make("div", { class: "columns" },
-      make("section", {}, make("h2", {}, say(STEPS.alternatives)), make("p", { class: "muted" }, say(STEPS.alternativesNote)), alternatives),
-      searched && make("section", {}, make("h2", {}, say(searchKind(scene) === "beam" || manySamples(scene) ? STEPS.beams : STEPS.only)), beams)),
-    river && make("section", {}, make("h2", {}, say(STEPS.river)), make("p", { class: "muted" }, say(STEPS.riverNote)), river.scroller),
-    searched && stepsExplained(scene, divided),
-  ].filter(Boolean));
+  const written = makeWritten(scene.target.tokens, (t) => update(t));
+  const looked = make("p", { class: "looked" });
+  const alternatives = make("ol", { class: "alternatives" });
+  const beams = make("div");
+  const divided = make("p", { class: "muted" });
+  const besides = make(
+    "section",
+    {},
+    make("h2", {}, say(STEPS.alternatives)),
+    make("p", { class: "muted" }, say(STEPS.alternativesNote)),
+    alternatives,
+  );
+  const kept = make(
+    "section",
+    {},
+    make("h2", {}, say(searchKind(scene) === "beam" || manySamples(scene) ? STEPS.beams : STEPS.only)),
+    beams,
+  );
+  const river = searched ? makeRiver(scene, final, (t) => update(t)) : null;
+  root.append(
+    ...[
+      controls.bar,
+      written.line,
+      looked,
+      typeof scene.beside === "string" && make("p", { class: "muted beside" }, say(STEPS.beside, scene.beside)),
+      make("div", { class: "columns" }, besides, searched && kept),
+      river &&
+        make(
+          "section",
+          {},
+          make("h2", {}, say(STEPS.river)),
+          make("p", { class: "muted" }, say(STEPS.riverNote)),
+          river.scroller,
+        ),
+      searched && stepsExplained(scene, divided),
+    ].filter(isThere),
+  );
 
+  /** @type {(wanted: number) => void} */
   function update(wanted) {
-    const t = stepsState.position = Math.max(0, Math.min(count - 1, wanted));
+    const t = Math.max(0, Math.min(count - 1, wanted));
+    stepsState.position = t;
     const token = scene.target.tokens[t];
     const said = controls.set(t, token === undefined ? "" : readable(token));
     written.mark(t);
     const words = token === undefined ? [] : lookedAt(scene, t);
-    looked.replaceChildren(...(token === undefined ? [say(STEPS.beyond)] : [
-      make("span", {}, say(STEPS.looked, readable(token))),
-      ...words.map((word) => make("span", { class: "word" }, make("bdi", {}, word.text), make("small", {}, shareText(word.share)))),
-      ...(words.length ? [] : orNothing("")),
-    ]));
+    looked.replaceChildren(
+      ...(token === undefined
+        ? [say(STEPS.beyond)]
+        : [
+            make("span", {}, say(STEPS.looked, readable(token))),
+            ...words.map((word) =>
+              make("span", { class: "word" }, make("bdi", {}, word.text), make("small", {}, shareText(word.share))),
+            ),
+            ...(words.length ? [] : orNothing("")),
+          ]),
+    );
     looked.hidden = token !== undefined && !scene.attention.cross;
     alternatives.replaceChildren(...alternativeRows(scene, t));
-    alternatives.parentElement.hidden = !scene.alternatives[t];
-    if (!searched) return;
+    besides.hidden = !scene.alternatives[t];
+    if (!river) return;
     beams.replaceChildren(...beamLists(scene, t, final));
-    beams.parentElement.hidden = !scene.steps[t];
+    kept.hidden = !scene.steps[t];
     river.mark(t, said);
-    const path = [...(scene.steps[t]?.finished ?? []), ...(scene.steps[t]?.kept ?? [])].find((each) => each.score !== 0);
+    const path = [...(scene.steps[t]?.finished ?? []), ...(scene.steps[t]?.kept ?? [])].find(
+      (each) => each.score !== 0,
+    );
     const isDivided = scene.search && scene.search.length_penalty !== "none";
     divided.textContent = path && isDivided ? say(STEPS.divided, t + 1, (path.total / path.score).toFixed(2)) : "";
   }
@@ -385,7 +605,9 @@ function drawSteps(root, scene) {
 }
 
 view({
-  id: "steps", address: "decoding", title: STEPS.title,
+  id: "steps",
+  address: "decoding",
+  title: STEPS.title,
   available: (scene) => scene !== null && Math.max(scene.alternatives.length, scene.steps.length) > 0,
   draw: drawSteps,
 });

@@ -1,172 +1,422 @@
 // The Walk view: one position of one layer and head, from its piece to the next, step by step with the real numbers.
 
-const walkFolded = new Set();     // steps that the reader folded, by part and name
-const walkAsked = new WeakMap();  // scene → whether a server still looks for its numbers
-let walkWatch = null;             // tells the map which part is on the screen
+/** @type {Set<string>} */
+const walkFolded = new Set(); // steps that the reader folded, by part and name
+/** @type {WeakMap<Scene, boolean>} */
+const walkAsked = new WeakMap(); // scene → whether a server still looks for its numbers
+/** @type {IntersectionObserver | null} */
+let walkWatch = null; // tells the map which part is on the screen
+
+/**
+ * @typedef {{
+ *   scene: Scene,
+ *   walk: NonNullable<Scene["walk"]>,
+ *   side: Stack,
+ *   layers: number,
+ *   layer: number,
+ *   head: number,
+ *   place: number,
+ *   pre: boolean,
+ *   width: number,
+ *   heads: number,
+ *   size: number,
+ *   read: string[],
+ *   number: number,
+ * }} WalkPath `number` counts the steps that were drawn
+ * @typedef {{ name: string, tensor: Tensor, rows?: string[], note?: string, button?: HTMLElement }} Strip
+ * @typedef {{
+ *   kind: Kind,
+ *   tokens: string[],
+ *   keys: string[],
+ *   query: Tensor,
+ *   key: Tensor,
+ *   value: Tensor,
+ *   scores: Float32Array,
+ *   scaled: Float32Array,
+ *   row: Float32Array,
+ *   seen: number,
+ *   answers: Tensor,
+ *   output: Tensor,
+ *   weights: Tensor,
+ * }} Walked `seen` counts the keys that no mask hides
+ */
 
 // Where the walk goes: what the reader chose in any view, made definite.
-function walkPath(scene) {
+/** @type {(scene: Scene, walk: WalkPath["walk"]) => WalkPath} */
+function walkPath(scene, walk) {
   const { kind, layer, head, query } = page.choice;
-  const side = kind === "encoder" ? "encoder" : "decoder", written = scene[side === "encoder" ? "source" : "target"];
-  const layers = scene.shape[`${side}_layers`], count = written.tokens.length;
+  const side = kind === "encoder" ? "encoder" : "decoder";
+  const written = scene[side === "encoder" ? "source" : "target"];
+  const layers = scene.shape[`${side}_layers`];
+  const count = written.tokens.length;
   return {
-    scene, side, layers, layer: Math.min(layer, layers - 1), head: typeof head === "number" ? head : 0,
-    place: Math.min(query ?? Math.floor(count / 2), count - 1), pre: scene.shape.norm === "pre", width: scene.shape.width, heads: scene.shape.heads,
-    size: scene.shape.width / scene.shape.heads, read: scene[side === "encoder" ? "source" : "read"].tokens, number: 0,
+    scene,
+    walk,
+    side,
+    layers,
+    layer: Math.min(layer, layers - 1),
+    head: typeof head === "number" ? head : 0,
+    place: Math.min(query ?? Math.floor(count / 2), count - 1),
+    pre: scene.shape.norm === "pre",
+    width: scene.shape.width,
+    heads: scene.shape.heads,
+    size: scene.shape.width / scene.shape.heads,
+    read: scene[side === "encoder" ? "source" : "read"].tokens,
+    number: 0,
   };
 }
 
 // Change some of side, layer, head and place.
+/** @type {(path: WalkPath, change: { side?: Stack, layer?: number, head?: number, place?: number | null }) => void} */
 function walkTo(path, change) {
-  const kind = change.side === undefined || change.side === path.side ? page.choice.kind : change.side === "encoder" ? "encoder" : "cross";
-  choose({ kind, layer: change.layer ?? path.layer, head: change.head ?? path.head, query: "place" in change ? change.place : path.place });
+  const kind =
+    change.side === undefined || change.side === path.side
+      ? page.choice.kind
+      : change.side === "encoder"
+        ? "encoder"
+        : "cross";
+  choose({
+    kind,
+    layer: change.layer ?? path.layer,
+    head: change.head ?? path.head,
+    query: change.place === undefined ? path.place : change.place,
+  });
 }
 
-const walked = (path, module, name) => tensorOf(path.scene.walk[module][name]);
+/** @type {(path: WalkPath, module: string, name: string) => Tensor} */
+const walked = (path, module, name) => tensorOf(path.walk[module][name]);
+/** @type {(path: WalkPath, module: string, name: string, layer?: number) => Tensor} */
 const walkedLayer = (path, module, name, layer = path.layer) => walked(path, `${path.side}.${layer}.${module}`, name);
 
 // The position's vector after a layer; after layer −1 it is the embedding.
+/** @type {(path: WalkPath, layer: number) => Tensor} */
 function walkState(path, layer) {
-  if (layer < 0) return walked(path, path.side === "encoder" ? "source_embedding" : "target_embedding", "output").at(path.place);
+  if (layer < 0)
+    return walked(path, path.side === "encoder" ? "source_embedding" : "target_embedding", "output").at(path.place);
   return walkedLayer(path, "after_feed_forward", path.pre ? "added" : "normed", layer).at(path.place);
 }
 
+/** @type {(tensor: Tensor) => string} */
 const walkShape = (tensor) => `[${tensor.shape.join(" × ")}]`;
 
 // Vectors one below the other in the same colours: [{ name, tensor, rows }], `rows` naming those of a matrix.
+/** @type {(...strips: Strip[]) => HTMLElement} */
 function drawWalkStrips(...strips) {
-  const most = largestOf(strips.map(({ tensor }) => tensor)), named = strips.some(({ rows }) => rows?.length <= 16);
-  return make("div", { class: named ? "strips aligned" : "strips" }, ...strips.map(({ name, tensor, rows, note, button }) => {
-    const length = tensor.values.length, wraps = !rows && length > 256 && length % 256 === 0;
-    const shown = wraps ? new Tensor([length / 256, 256], tensor.values) : tensor, columns = shown.shape.at(-1);
-    const first = [...tensor.values.slice(0, 6)].map(signedNumber).join("  ") + (length > 6 ? " …" : "");
-    const strip = signedMap(shown, {
-      label: `${name} ${walkShape(tensor)}`, most, rest: note ?? (rows ? "\u00a0" : first),
-      describe: (row, column, value) => (rows ? `${rows[row]}, ${column + 1}: ` : `${row * columns + column + 1}: `) + signedNumber(value),
-    });
-    strip.style.setProperty("--height", `${rows ? Math.min(rows.length, 16) : shown.shape.length > 1 ? shown.shape[0] * 0.75 : 1.125}rem`);
-    if (columns <= 128) strip.classList.add("short");
-    return make("div", { class: "strip" },
-      make("div", { class: "name" }, button ?? setMath(name), make("span", { class: "size" }, walkShape(tensor))),
-      named ? make("div", { class: "named" }, make("ol", { "aria-hidden": "true" }, ...(rows ?? []).map((row) => make("li", {}, make("bdi", {}, row)))), strip) : strip);
-  }));
+  const most = largestOf(strips.map(({ tensor }) => tensor));
+  const named = strips.some(({ rows }) => rows && rows.length <= 16);
+  return make(
+    "div",
+    { class: named ? "strips aligned" : "strips" },
+    ...strips.map(({ name, tensor, rows, note, button }) => {
+      const length = tensor.values.length;
+      const wraps = !rows && length > 256 && length % 256 === 0;
+      const shown = wraps ? new Tensor([length / 256, 256], tensor.values) : tensor;
+      const columns = shown.shape[shown.shape.length - 1];
+      const first = [...tensor.values.slice(0, 6)].map(signedNumber).join("  ") + (length > 6 ? " …" : "");
+      const strip = signedMap(shown, {
+        label: `${name} ${walkShape(tensor)}`,
+        most,
+        rest: note ?? (rows ? "\u00a0" : first),
+        describe: (row, column, value) =>
+          (rows ? `${rows[row]}, ${column + 1}: ` : `${row * columns + column + 1}: `) + signedNumber(value),
+      });
+      strip.style.setProperty(
+        "--height",
+        `${rows ? Math.min(rows.length, 16) : shown.shape.length > 1 ? shown.shape[0] * 0.75 : 1.125}rem`,
+      );
+      if (columns <= 128) strip.classList.add("short");
+      return make(
+        "div",
+        { class: "strip" },
+        make("div", { class: "name" }, button ?? setMath(name), make("span", { class: "size" }, walkShape(tensor))),
+        named
+          ? make(
+              "div",
+              { class: "named" },
+              make("ol", { "aria-hidden": "true" }, ...(rows ?? []).map((row) => make("li", {}, make("bdi", {}, row)))),
+              strip,
+            )
+          : strip,
+      );
+    }),
+  );
 }
 
 // One number per key, under its piece; −∞ where the mask hides it.
-function drawWalkKeys(path, tokens, values, hiddenFrom = Infinity) {
+/** @type {(tokens: string[], values: Float32Array, hiddenFrom?: number) => HTMLElement} */
+function drawWalkKeys(tokens, values, hiddenFrom = Infinity) {
   const most = largestOf([new Tensor([values.length], values)]);
-  return make("ol", { class: "keys", "aria-label": say(WALK.key) }, ...[...values].map((value, index) => {
-    const hidden = index >= hiddenFrom, share = Math.round(100 * shade(Math.abs(value) / most) * 0.55);
-    const background = `color-mix(in oklab, var(${value < 0 ? "--below" : "--accent"}) ${share}%, var(--paper))`;
-    return make("li", { class: hidden && "hidden" }, make("bdi", pieceLook(tokens[index]), readable(tokens[index])),
-      make("span", { style: hidden ? {} : { background } }, hidden ? "−∞" : signedNumber(value)));
-  }));
+  return make(
+    "ol",
+    { class: "keys", "aria-label": say(WALK.key) },
+    ...[...values].map((value, index) => {
+      const hidden = index >= hiddenFrom;
+      const share = Math.round(100 * shade(Math.abs(value) / most) * 0.55);
+      const background = `color-mix(in oklab, var(${value < 0 ? "--below" : "--accent"}) ${share}%, var(--paper))`;
+      return make(
+        "li",
+        { class: hidden && "hidden" },
+        make("bdi", pieceLook(tokens[index]), readable(tokens[index])),
+        make("span", { style: hidden ? {} : { background } }, hidden ? "−∞" : signedNumber(value)),
+      );
+    }),
+  );
 }
 
 // A numbered step, to be folded by its title. `values` fill the placeholders of its equation and its text.
+/** @type {(path: WalkPath, part: WalkPart, name: WalkStepName, shown?: { values?: Value[], shapes?: [symbol: string, ...sizes: number[]][], body?: Child[] }) => HTMLElement} */
 function drawWalkStep(path, part, name, { values = [], shapes = [], body = [] } = {}) {
-  const { title, section, equation, text } = WALK_STEPS[name], [step] = name.split("."), key = `${part}.${step}`;
+  /** @type {WalkStep} */
+  const { title, section, equation, text } = WALK_STEPS[name];
+  const [step] = name.split(".");
+  const key = `${part}.${step}`;
   const lines = (typeof equation === "function" ? equation(...values) : equation).split(",  ");
-  return roveMaps(make("details", {
-    class: "step", data: { step, part }, open: !walkFolded.has(key),
-    ontoggle: (event) => (event.target.open ? walkFolded.delete(key) : walkFolded.add(key)),
-  },
-    make("summary", { id: `walk-step-${part}-${step}` }, make("span", { class: "number" }, String(++path.number)), make("h3", {}, say(title)),
-      make("span", { class: "section" }, `§ ${section}`)),
-    make("div", { class: "equations" }, ...lines.map((line) => setMath(line))),
-    make("p", { class: "explanation" }, say(text, ...values)),
-    shapes.length > 0 && make("p", { class: "shapes" }, ...shapes.map(([symbol, ...sizes]) =>
-      make("span", {}, setMath(symbol), ` [${sizes.join(" × ")}]`))),
-    ...body));
+  return roveMaps(
+    make(
+      "details",
+      {
+        class: "step",
+        data: { step, part },
+        open: !walkFolded.has(key),
+        ontoggle: ({ currentTarget }) => (currentTarget.open ? walkFolded.delete(key) : walkFolded.add(key)),
+      },
+      make(
+        "summary",
+        { id: `walk-step-${part}-${step}` },
+        make("span", { class: "number" }, String(++path.number)),
+        make("h3", {}, say(title)),
+        make("span", { class: "section" }, `§ ${section}`),
+      ),
+      make("div", { class: "equations" }, ...lines.map((line) => setMath(line))),
+      make("p", { class: "explanation" }, say(text, ...values)),
+      shapes.length > 0 &&
+        make(
+          "p",
+          { class: "shapes" },
+          ...shapes.map(([symbol, ...sizes]) => make("span", {}, setMath(symbol), ` [${sizes.join(" × ")}]`)),
+        ),
+      ...body,
+    ),
+  );
 }
 
+/** @type {(path: WalkPath) => HTMLElement[]} */
 function drawWalkStart(path) {
   const { scene, side, place, width, read, layer } = path;
-  const embedding = (name) => walked(path, side === "encoder" ? "source_embedding" : "target_embedding", name).at(place);
+  /** @type {(name: string) => Tensor} */
+  const embedding = (name) =>
+    walked(path, side === "encoder" ? "source_embedding" : "target_embedding", name).at(place);
   const written = side === "decoder" ? readable(scene.target.tokens[place]) : "";
-  const root = Math.sqrt(width), steps = [
-    drawWalkStep(path, "start", `piece.${side}`, { values: [place, read.length, readable(read[place]), written], shapes: [["w", read.length]] }),
+  const root = Math.sqrt(width);
+  const steps = [
+    drawWalkStep(path, "start", `piece.${side}`, {
+      values: [place, read.length, readable(read[place]), written],
+      shapes: [["w", read.length]],
+    }),
     drawWalkStep(path, "start", "embedding", {
-      values: [width, signedNumber(root).replace(".00", "")], body: [drawWalkStrips({ name: "e", tensor: embedding("vectors") })],
+      values: [width, signedNumber(root).replace(".00", "")],
+      body: [drawWalkStrips({ name: "e", tensor: embedding("vectors") })],
     }),
     drawWalkStep(path, "start", `position.${scene.shape.positions}`, {
-      body: [drawWalkStrips({ name: "e", tensor: embedding("vectors") },
-        { name: scene.shape.positions === "sinusoidal" ? "PE_{t}" : "P_{t}", tensor: embedding("positions") },
-        { name: "x", tensor: embedding("output") })],
+      body: [
+        drawWalkStrips(
+          { name: "e", tensor: embedding("vectors") },
+          { name: scene.shape.positions === "sinusoidal" ? "PE_{t}" : "P_{t}", tensor: embedding("positions") },
+          { name: "x", tensor: embedding("output") },
+        ),
+      ],
     }),
   ];
-  if (layer > 0) steps.push(drawWalkStep(path, "start", "before", { values: [layer + 1], body: [drawWalkLayers(path, 0, layer)] }));
+  if (layer > 0)
+    steps.push(drawWalkStep(path, "start", "before", { values: [layer + 1], body: [drawWalkLayers(path, 0, layer)] }));
   return steps;
 }
 
 // The vector after each of some layers; each can be jumped to.
-const drawWalkLayers = (path, first, end) => drawWalkStrips(...Array.from({ length: end - first }, (_, index) => ({
-  name: say(WALK.state, first + index + 1), tensor: walkState(path, first + index),
-  button: make("button", {
-    type: "button", class: "jump", id: `walk-to-layer-${first + index}`, onclick: () => walkTo(path, { layer: first + index }),
-  }, say(WALK.nth, first + index + 1)),
-})));
+/** @type {(path: WalkPath, first: number, end: number) => HTMLElement} */
+const drawWalkLayers = (path, first, end) =>
+  drawWalkStrips(
+    ...Array.from({ length: end - first }, (_, index) => ({
+      name: say(WALK.state, first + index + 1),
+      tensor: walkState(path, first + index),
+      button: make(
+        "button",
+        {
+          type: "button",
+          class: "jump",
+          id: `walk-to-layer-${first + index}`,
+          onclick: () => walkTo(path, { layer: first + index }),
+        },
+        say(WALK.nth, first + index + 1),
+      ),
+    })),
+  );
 
+/** @type {(path: WalkPath, part: WalkPart, before: Tensor, after: Tensor, name: "norm" | "norm.again" | "final") => HTMLElement} */
 function drawWalkNorm(path, part, before, after, name) {
   const mean = before.values.reduce((sum, value) => sum + value, 0) / before.values.length;
-  const deviation = Math.sqrt(before.values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / before.values.length);
+  const deviation = Math.sqrt(
+    before.values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / before.values.length,
+  );
   return drawWalkStep(path, part, name, {
-    body: [drawWalkStrips(
-      { name: "x", tensor: before, note: say(WALK.mean, signedNumber(mean), signedNumber(deviation)) },
-      { name: name === "final" ? "y" : "x′", tensor: after })],
+    body: [
+      drawWalkStrips(
+        { name: "x", tensor: before, note: say(WALK.mean, signedNumber(mean), signedNumber(deviation)) },
+        { name: name === "final" ? "y" : "x′", tensor: after },
+      ),
+    ],
   });
 }
 
 // x + sub-layer, and the norm of it where the model has it there.
+/** @type {(path: WalkPath, part: WalkPart, before: Tensor, output: Tensor, around: string) => HTMLElement} */
 function drawWalkAdd(path, part, before, output, around) {
   const added = walkedLayer(path, around, "added").at(path.place);
-  const strips = [{ name: "x", tensor: before }, { name: "o", tensor: output }, { name: "x + o", tensor: added }];
+  const strips = [
+    { name: "x", tensor: before },
+    { name: "o", tensor: output },
+    { name: "x + o", tensor: added },
+  ];
   const normed = { name: "LayerNorm(x + o)", tensor: walkedLayer(path, around, "normed").at(path.place) };
-  return drawWalkStep(path, part, path.pre ? "add.pre" : "add.post", { body: [drawWalkStrips(...strips, ...(path.pre ? [] : [normed]))] });
+  return drawWalkStep(path, part, path.pre ? "add.pre" : "add.post", {
+    body: [drawWalkStrips(...strips, ...(path.pre ? [] : [normed]))],
+  });
 }
 
+// The numbers of one attention, as far as the chosen position and head have to do with them.
+/** @type {(path: WalkPath, part: "self" | "cross") => Walked} */
+function walkedAttention(path, part) {
+  const { scene, place, head } = path;
+  /** @type {(name: string) => Tensor} */
+  const of = (name) => walkedLayer(path, `${part}_attention`, name);
+  const kind = part === "cross" ? "cross" : path.side;
+  const { tokens } = sidesOf(scene, kind).keys;
+  const query = of("query").at(head, place);
+  const scaled = of("scores").at(head, place).values;
+  const weights = tensorOf(attentionOf(scene, kind).weights).at(path.layer);
+  const root = Math.sqrt(query.values.length);
+  return {
+    kind,
+    tokens,
+    keys: tokens.map(readable),
+    query,
+    key: of("key").at(head),
+    value: of("value").at(head),
+    scores: scaled.map((score) => score * root),
+    scaled,
+    row: weights.at(head, place).values,
+    seen: kind === "decoder" ? place + 1 : tokens.length,
+    answers: of("head_outputs"),
+    output: of("output").at(place),
+    weights,
+  };
+}
+
+/** @type {(path: WalkPath, part: "self" | "cross", before: Tensor) => HTMLElement[]} */
 function drawWalkAttention(path, part, before) {
-  const { scene, place, head, pre, heads, width } = path, module = `${part}_attention`, around = `after_${part}`;
-  const of = (name) => walkedLayer(path, module, name);
-  const kind = part === "cross" ? "cross" : path.side, tokens = sidesOf(scene, kind).keys.tokens, keys = tokens.map(readable);
-  const query = of("query").at(head, place), key = of("key").at(head), value = of("value").at(head), size = query.values.length;
-  const scaled = of("scores").at(head, place).values, weights = tensorOf(scene.attention[kind].weights).at(path.layer);
-  const row = weights.at(head, place).values, seen = kind === "decoder" ? place + 1 : keys.length, root = Math.sqrt(size);
-  const scores = scaled.map((score) => score * root), rooted = signedNumber(root).replace(".00", ""), x = pre ? "x′" : "x", output = of("output").at(place);
-  const best = scaled.slice(0, seen).reduce((most, score, index) => (score > scaled[most] ? index : most), 0);
-  const products = new Tensor([size], query.values.map((each, index) => each * key.at(best).values[index]));
-  const attention = { tokens, keys, scores, scaled, row, seen, value, answers: of("head_outputs"), weights };
+  const { width } = path;
+  const around = `after_${part}`;
+  const attention = walkedAttention(path, part);
+  const { output } = attention;
+  const normed = () => walkedLayer(path, around, "normed").at(path.place);
   return [
-    ...(pre ? [drawWalkNorm(path, part, before, walkedLayer(path, around, "normed").at(place), part === "self" ? "norm" : "norm.again")] : []),
-    drawWalkStep(path, part, `projections.${part}`, {
-      values: [x, pre ? "X′" : "X", head + 1], shapes: [["W^{Q}", width, size], ["W^{K}", width, size], ["W^{V}", width, path.size]],
-      body: [drawWalkStrips({ name: "q", tensor: query }, { name: "K", tensor: key, rows: keys }, { name: "V", tensor: value, rows: keys })],
-    }),
-    drawWalkStep(path, part, "scores", {
-      values: [size], shapes: [["q", size], ["K", keys.length, size], ["s", keys.length]],
-      body: [drawWalkKeys(path, tokens, scores),
-        drawWalkStrips({ name: "q_{m} k_{m}", tensor: products, note: say(WALK.largest, keys[best], signedNumber(scores[best])) })],
-    }),
-    drawWalkStep(path, part, "scale", {
-      values: [size, rooted, particle(rooted, "으로", "로")], shapes: [["s", keys.length]], body: [drawWalkKeys(path, tokens, scaled)],
-    }),
-    drawWalkStep(path, part, kind === "decoder" ? "mask.decoder" : "mask.encoder", {
-      values: [keys.length - seen, keys.length], shapes: [["s", keys.length]], body: [drawWalkKeys(path, tokens, scaled, seen)],
-    }),
+    ...(path.pre ? [drawWalkNorm(path, part, before, normed(), part === "self" ? "norm" : "norm.again")] : []),
+    drawWalkProjections(path, part, attention),
+    ...drawWalkScores(path, part, attention),
     drawWalkSoftmax(path, part, attention),
     drawWalkSum(path, part, attention),
     drawWalkMerge(path, part, attention),
-    drawWalkStep(path, part, "output", { values: [width], shapes: [["Z", width], ["W^{O}", width, width]], body: [drawWalkStrips({ name: "o", tensor: output })] }),
+    drawWalkStep(path, part, "output", {
+      values: [width],
+      shapes: [
+        ["Z", width],
+        ["W^{O}", width, width],
+      ],
+      body: [drawWalkStrips({ name: "o", tensor: output })],
+    }),
     drawWalkAdd(path, part, before, output, around),
   ];
 }
 
-const walkPercent = (share) => percent((100 * share).toFixed(share >= 0.1 || share === 0 ? 0 : share >= 0.001 ? 1 : 2));
-const drawWalkBar = (share) => make("td", { class: "share" },
-  make("span", { class: "bar", style: { width: `${(100 * share).toFixed(2)}%` } }), make("span", {}, walkPercent(share)));
-const drawWalkTable = (heads, rows) => make("div", { class: "scroller", tabindex: 0, role: "group" }, make("table", {},
-  make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))), make("tbody", {}, ...rows)));
+/** @type {(path: WalkPath, part: "self" | "cross", walked: Walked) => HTMLElement} */
+function drawWalkProjections(path, part, { query, key, value, keys }) {
+  const size = query.values.length;
+  return drawWalkStep(path, part, `projections.${part}`, {
+    values: [path.pre ? "x′" : "x", path.pre ? "X′" : "X", path.head + 1],
+    shapes: [
+      ["W^{Q}", path.width, size],
+      ["W^{K}", path.width, size],
+      ["W^{V}", path.width, path.size],
+    ],
+    body: [
+      drawWalkStrips(
+        { name: "q", tensor: query },
+        { name: "K", tensor: key, rows: keys },
+        { name: "V", tensor: value, rows: keys },
+      ),
+    ],
+  });
+}
 
+// The scores, then scaled, then masked.
+/** @type {(path: WalkPath, part: WalkPart, walked: Walked) => HTMLElement[]} */
+function drawWalkScores(path, part, { kind, tokens, keys, query, key, scores, scaled, seen }) {
+  const size = query.values.length;
+  const rooted = signedNumber(Math.sqrt(size)).replace(".00", "");
+  const best = scaled.slice(0, seen).reduce((most, score, index) => (score > scaled[most] ? index : most), 0);
+  const looked = key.at(best).values;
+  const products = query.values.map((each, index) => each * looked[index]);
+  const note = say(WALK.largest, keys[best], signedNumber(scores[best]));
+  return [
+    drawWalkStep(path, part, "scores", {
+      values: [size],
+      shapes: [
+        ["q", size],
+        ["K", keys.length, size],
+        ["s", keys.length],
+      ],
+      body: [
+        drawWalkKeys(tokens, scores),
+        drawWalkStrips({ name: "q_{m} k_{m}", tensor: new Tensor([size], products), note }),
+      ],
+    }),
+    drawWalkStep(path, part, "scale", {
+      values: [size, rooted, particle(rooted, "으로", "로")],
+      shapes: [["s", keys.length]],
+      body: [drawWalkKeys(tokens, scaled)],
+    }),
+    drawWalkStep(path, part, kind === "decoder" ? "mask.decoder" : "mask.encoder", {
+      values: [keys.length - seen, keys.length],
+      shapes: [["s", keys.length]],
+      body: [drawWalkKeys(tokens, scaled, seen)],
+    }),
+  ];
+}
+
+/** @type {(share: number) => string} */
+const walkPercent = (share) => percent((100 * share).toFixed(share >= 0.1 || share === 0 ? 0 : share >= 0.001 ? 1 : 2));
+/** @type {(share: number) => HTMLElement} */
+const drawWalkBar = (share) =>
+  make(
+    "td",
+    { class: "share" },
+    make("span", { class: "bar", style: { width: `${(100 * share).toFixed(2)}%` } }),
+    make("span", {}, walkPercent(share)),
+  );
+/** @type {(heads: (Node | string)[], rows: HTMLElement[]) => HTMLElement} */
+const drawWalkTable = (heads, rows) =>
+  make(
+    "div",
+    { class: "scroller", tabindex: 0, role: "group" },
+    make(
+      "table",
+      {},
+      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
+      make("tbody", {}, ...rows),
+    ),
+  );
+
+/** @type {(path: WalkPath, part: WalkPart, walked: Walked) => HTMLElement} */
 function drawWalkSoftmax(path, part, { keys, scores, scaled, row, seen }) {
   const exponentials = scaled.slice(0, seen).map((score) => Math.exp(score - Math.max(...scaled.slice(0, seen))));
   const total = exponentials.reduce((sum, each) => sum + each, 0);
@@ -174,179 +424,365 @@ function drawWalkSoftmax(path, part, { keys, scores, scaled, row, seen }) {
   return drawWalkStep(path, part, "softmax", {
     shapes: [["α", keys.length]],
     body: [
-      drawWalkTable([say(WALK.key), setMath("q · k"), setMath("/ √{d_{k}}"), setMath("α")], keys.map((name, index) =>
-        make("tr", { class: index >= seen && "hidden" }, make("th", { scope: "row" }, make("bdi", {}, name)),
-          make("td", {}, signedNumber(scores[index])),
-          make("td", {}, index < seen ? signedNumber(scaled[index]) : make("span", { title: say(WALK.hidden) }, "−∞")),
-          drawWalkBar(row[index])))),
+      drawWalkTable(
+        [say(WALK.key), setMath("q · k"), setMath("/ √{d_{k}}"), setMath("α")],
+        keys.map((name, index) =>
+          make(
+            "tr",
+            { class: index >= seen && "hidden" },
+            make("th", { scope: "row" }, make("bdi", {}, name)),
+            make("td", {}, signedNumber(scores[index])),
+            make(
+              "td",
+              {},
+              index < seen ? signedNumber(scaled[index]) : make("span", { title: say(WALK.hidden) }, "−∞"),
+            ),
+            drawWalkBar(row[index]),
+          ),
+        ),
+      ),
       !plain && make("p", { class: "muted" }, say(WALK.changed)),
     ],
   });
 }
 
 // The values that count most, each times its weight, the rest together, and their sum.
+/** @type {(path: WalkPath, part: WalkPart, walked: Walked) => HTMLElement} */
 function drawWalkSum(path, part, { keys, row, value, answers, seen }) {
-  const order = [...row.keys()].slice(0, seen).sort((one, other) => row[other] - row[one]), leading = order.slice(0, seen > 5 ? 4 : 5);
-  const times = (index) => value.at(index).values.map((each) => each * row[index]), rest = order.slice(leading.length);
-  const others = rest.reduce((sum, index) => times(index).map((each, place) => each + sum[place]), new Float32Array(path.size));
-  const answer = answers.at(path.head, path.place), name = (text) => make("bdi", { class: "term" }, text);
+  const order = [...row.keys()].slice(0, seen).sort((one, other) => row[other] - row[one]);
+  const leading = order.slice(0, seen > 5 ? 4 : 5);
+  /** @type {(index: number) => Float32Array} */
+  const times = (index) => value.at(index).values.map((each) => each * row[index]);
+  const rest = order.slice(leading.length);
+  const others = rest.reduce(
+    (sum, index) => times(index).map((each, place) => each + sum[place]),
+    new Float32Array(path.size),
+  );
+  const answer = answers.at(path.head, path.place);
+  /** @type {(text: string) => HTMLElement} */
+  const name = (text) => make("bdi", { class: "term" }, text);
   return drawWalkStep(path, part, "sum", {
-    shapes: [["α", keys.length], ["V", keys.length, path.size], ["z", path.size]],
+    shapes: [
+      ["α", keys.length],
+      ["V", keys.length, path.size],
+      ["z", path.size],
+    ],
     body: [
       drawWalkStrips(
         ...leading.map((index) => ({
-          name: keys[index], button: name(`${row[index].toFixed(3)} × ${keys[index]}`), tensor: new Tensor([path.size], times(index)),
+          name: keys[index],
+          button: name(`${row[index].toFixed(3)} × ${keys[index]}`),
+          tensor: new Tensor([path.size], times(index)),
         })),
-        ...(rest.length ? [{ name: say(WALK.others, rest.length), button: name(`+ ${say(WALK.others, rest.length)}`), tensor: new Tensor([path.size], others) }] : []),
-        { name: "z", tensor: answer }),
+        ...(rest.length
+          ? [
+              {
+                name: say(WALK.others, rest.length),
+                button: name(`+ ${say(WALK.others, rest.length)}`),
+                tensor: new Tensor([path.size], others),
+              },
+            ]
+          : []),
+        { name: "z", tensor: answer },
+      ),
       answer.values.every((each) => each === 0) && make("p", { class: "muted" }, say(WALK.silent)),
     ],
   });
 }
 
+/** @type {(path: WalkPath, part: WalkPart, walked: Walked) => HTMLElement} */
 function drawWalkMerge(path, part, { keys, weights, answers }) {
+  /** @type {(head: number) => string} */
   const best = (head) => {
-    const row = weights.at(head, path.place).values, index = row.indexOf(Math.max(...row));
+    const row = weights.at(head, path.place).values;
+    const index = row.indexOf(Math.max(...row));
     return say(WALK.looks, walkPercent(row[index]), keys[index]);
   };
   return drawWalkStep(path, part, "merge", {
-    values: [path.heads, path.size, path.width], shapes: [["z", path.size], ["Z", path.width]],
-    body: [drawWalkStrips(...Array.from({ length: path.heads }, (_, head) => ({
-      name: say(WALK.nthHead, head + 1), tensor: answers.at(head, path.place), note: best(head),
-      button: make("button", {
-        type: "button", class: "jump", id: `walk-${part}-head-${head}`, "aria-pressed": String(head === path.head), onclick: () => walkTo(path, { head }),
-      }, say(WALK.nthHead, head + 1)),
-    })))],
+    values: [path.heads, path.size, path.width],
+    shapes: [
+      ["z", path.size],
+      ["Z", path.width],
+    ],
+    body: [
+      drawWalkStrips(
+        ...Array.from({ length: path.heads }, (_, head) => ({
+          name: say(WALK.nthHead, head + 1),
+          tensor: answers.at(head, path.place),
+          note: best(head),
+          button: make(
+            "button",
+            {
+              type: "button",
+              class: "jump",
+              id: `walk-${part}-head-${head}`,
+              "aria-pressed": String(head === path.head),
+              onclick: () => walkTo(path, { head }),
+            },
+            say(WALK.nthHead, head + 1),
+          ),
+        })),
+      ),
+    ],
   });
 }
 
+/** @type {(path: WalkPath, before: Tensor) => HTMLElement[]} */
 function drawWalkFeedForward(path, before) {
-  const around = "after_feed_forward", hidden = walkedLayer(path, "feed_forward", "hidden").at(path.place);
-  const output = walkedLayer(path, "feed_forward", "output").at(path.place), units = hidden.values.length;
-  const active = hidden.values.reduce((count, value) => count + (value > 0), 0);
-  const strongest = [...hidden.values.keys()].sort((one, other) => hidden.values[other] - hidden.values[one]).slice(0, 5);
+  const around = "after_feed_forward";
+  const hidden = walkedLayer(path, "feed_forward", "hidden").at(path.place);
+  const output = walkedLayer(path, "feed_forward", "output").at(path.place);
+  const units = hidden.values.length;
+  const active = hidden.values.reduce((count, value) => count + Number(value > 0), 0);
+  const strongest = [...hidden.values.keys()]
+    .sort((one, other) => hidden.values[other] - hidden.values[one])
+    .slice(0, 5);
   const note = `${say(WALK.strongest)} ${strongest.map((unit) => `${unit + 1}: ${signedNumber(hidden.values[unit])}`).join(" · ")}`;
   return [
-    ...(path.pre ? [drawWalkNorm(path, "feed", before, walkedLayer(path, around, "normed").at(path.place), "norm.again")] : []),
+    ...(path.pre
+      ? [drawWalkNorm(path, "feed", before, walkedLayer(path, around, "normed").at(path.place), "norm.again")]
+      : []),
     drawWalkStep(path, "feed", "widen", {
-      values: [units, active, Math.round(100 * active / units), path.pre ? "x′" : "x"], shapes: [["W_{1}", path.width, units], ["h", units]],
+      values: [units, active, Math.round((100 * active) / units), path.pre ? "x′" : "x"],
+      shapes: [
+        ["W_{1}", path.width, units],
+        ["h", units],
+      ],
       body: [drawWalkStrips({ name: "h", tensor: hidden, note })],
     }),
     drawWalkStep(path, "feed", "narrow", {
-      values: [units, path.width], shapes: [["W_{2}", units, path.width], ["o", path.width]], body: [drawWalkStrips({ name: "o", tensor: output })],
+      values: [units, path.width],
+      shapes: [
+        ["W_{2}", units, path.width],
+        ["o", path.width],
+      ],
+      body: [drawWalkStrips({ name: "o", tensor: output })],
     }),
     drawWalkAdd(path, "feed", before, output, around),
-    path.layer + 1 < path.layers && drawWalkStep(path, "feed", "after", { body: [drawWalkLayers(path, path.layer + 1, path.layers)] }),
-  ].filter(Boolean);
+    path.layer + 1 < path.layers &&
+      drawWalkStep(path, "feed", "after", { body: [drawWalkLayers(path, path.layer + 1, path.layers)] }),
+  ].filter(isThere);
 }
 
 // The encoder's end: what the decoder makes of this position.
+/** @type {(path: WalkPath) => HTMLElement[]} */
 function drawWalkMemory(path) {
-  const of = (name) => walked(path, `decoder.0.cross_attention`, name).at(path.head, path.place);
-  return [drawWalkStep(path, "memory", "memory", {
-    values: [1, path.head + 1, path.pre ? say(WALK_ASIDES.normed) : "", path.place], shapes: [["M", path.read.length, path.width]],
-    body: [drawWalkStrips({ name: "m", tensor: walked(path, "model", "memory").at(path.place) },
-      { name: "k", tensor: of("key") }, { name: "v", tensor: of("value") })],
-  })];
+  /** @type {(name: string) => Tensor} */
+  const of = (name) => walked(path, "decoder.0.cross_attention", name).at(path.head, path.place);
+  return [
+    drawWalkStep(path, "memory", "memory", {
+      values: [1, path.head + 1, path.pre ? say(WALK_ASIDES.normed) : "", path.place],
+      shapes: [["M", path.read.length, path.width]],
+      body: [
+        drawWalkStrips(
+          { name: "m", tensor: walked(path, "model", "memory").at(path.place) },
+          { name: "k", tensor: of("key") },
+          { name: "v", tensor: of("value") },
+        ),
+      ],
+    }),
+  ];
 }
 
+/** @type {(path: WalkPath) => HTMLElement[]} */
 function drawWalkEnd(path) {
-  const { scene, place, pre, width, layers } = path, { tied, vocabulary } = scene.shape, choice = scene.alternatives[place];
-  const state = walked(path, "model", "states").at(place), y = pre ? "y" : "x", product = tied ? `${y} E^{⊤}` : `${y} W`;
+  const { scene, place, pre, width, layers } = path;
+  const { tied, vocabulary } = scene.shape;
+  const choice = scene.alternatives[place];
+  const state = walked(path, "model", "states").at(place);
+  const y = pre ? "y" : "x";
+  const product = tied ? `${y} E^{⊤}` : `${y} W`;
   const final = pre ? [drawWalkNorm(path, "end", walkState(path, layers - 1), state, "final")] : [];
   if (!choice) return final;
-  const written = scene.target.tokens[place], rest = Math.max(0, 1 - choice.probabilities.reduce((sum, each) => sum + each, 0));
-  const rows = choice.tokens.map((token, index) => drawWalkNext(token, signedNumber(choice.logits[index]), choice.probabilities[index], token === written));
-  if (!choice.tokens.includes(written)) rows.push(drawWalkNext(written, say(WALK.rank, choice.rank), choice.probability, true));
+  const written = scene.target.tokens[place];
+  const rest = Math.max(0, 1 - choice.probabilities.reduce((sum, each) => sum + each, 0));
+  const rows = choice.tokens.map((token, index) =>
+    drawWalkNext(token, signedNumber(choice.logits[index]), choice.probabilities[index], token === written),
+  );
+  if (!choice.tokens.includes(written))
+    rows.push(drawWalkNext(written, say(WALK.rank, choice.rank), choice.probability, true));
   return [
     ...final,
     drawWalkStep(path, "end", "logits", {
       values: [vocabulary.toLocaleString(), product, say(tied ? WALK_ASIDES.tied : WALK_ASIDES.untied)],
-      shapes: [[y, width], [tied ? "E^{⊤}" : "W", width, vocabulary], ["ℓ", vocabulary]],
-      body: [drawWalkKeys(path, choice.tokens, Float32Array.from(choice.logits))],
+      shapes: [
+        [y, width],
+        [tied ? "E^{⊤}" : "W", width, vocabulary],
+        ["ℓ", vocabulary],
+      ],
+      body: [drawWalkKeys(choice.tokens, Float32Array.from(choice.logits))],
     }),
     drawWalkStep(path, "end", "next", {
-      values: [vocabulary.toLocaleString(), (vocabulary - choice.tokens.length).toLocaleString(), (100 * rest).toFixed(1)], shapes: [["P", vocabulary]],
+      values: [
+        vocabulary.toLocaleString(),
+        (vocabulary - choice.tokens.length).toLocaleString(),
+        (100 * rest).toFixed(1),
+      ],
+      shapes: [["P", vocabulary]],
       body: [drawWalkTable([say(WALK.piece), say(WALK.logit), say(WALK.probability)], rows)],
     }),
   ];
 }
 
-const drawWalkNext = (token, logit, probability, written) => make("tr", { "aria-current": written && "true" },
-  make("th", { scope: "row" }, make("bdi", pieceLook(token), readable(token)), written && make("small", {}, say(WALK.written))),
-  make("td", {}, logit), drawWalkBar(probability));
+/** @type {(token: string, logit: string, probability: number, written: boolean) => HTMLElement} */
+const drawWalkNext = (token, logit, probability, written) =>
+  make(
+    "tr",
+    { "aria-current": written && "true" },
+    make(
+      "th",
+      { scope: "row" },
+      make("bdi", pieceLook(token), readable(token)),
+      written && make("small", {}, say(WALK.written)),
+    ),
+    make("td", {}, logit),
+    drawWalkBar(probability),
+  );
 
 // The parts of the walk in order, each with the vector that enters it.
+/** @type {(path: WalkPath) => HTMLElement[]} */
 function drawWalkParts(path) {
-  const { side, layer, place, pre } = path, entering = walkState(path, layer - 1);
+  const { side, layer, place, pre } = path;
+  const entering = walkState(path, layer - 1);
+  /** @type {(around: string) => Tensor} */
   const after = (around) => walkedLayer(path, around, pre ? "added" : "normed").at(place);
-  const parts = [["start", drawWalkStart(path)], ["self", drawWalkAttention(path, "self", entering)]];
+  /** @type {[part: WalkPart, steps: HTMLElement[]][]} */
+  const parts = [
+    ["start", drawWalkStart(path)],
+    ["self", drawWalkAttention(path, "self", entering)],
+  ];
   if (side === "decoder") parts.push(["cross", drawWalkAttention(path, "cross", after("after_self"))]);
   parts.push(["feed", drawWalkFeedForward(path, after(side === "decoder" ? "after_cross" : "after_self"))]);
   parts.push(side === "decoder" ? ["end", drawWalkEnd(path)] : ["memory", drawWalkMemory(path)]);
-  return parts.map(([part, steps]) => make("section", { id: `walk-${part}`, data: { part } },
-    make("h2", {}, ["self", "cross", "feed"].includes(part) ? `${say(WALK.nth, layer + 1)} · ${say(WALK_PARTS[part])}` : say(WALK_PARTS[part])), ...steps));
+  return parts.map(([part, steps]) =>
+    make(
+      "section",
+      { id: `walk-${part}`, data: { part } },
+      make(
+        "h2",
+        {},
+        WALK_LAYER.some((each) => each === part)
+          ? `${say(WALK.nth, layer + 1)} · ${say(WALK_PARTS[part])}`
+          : say(WALK_PARTS[part]),
+      ),
+      ...steps,
+    ),
+  );
 }
 
 // The pieces of one side as buttons; arrow keys go to the next one.
+/** @type {(path: WalkPath, side: Stack) => HTMLElement} */
 function drawWalkPieces(path, side) {
-  const { scene } = path, name = side === "encoder" ? "source" : "target", { tokens, text } = scene[name];
-  const here = side === path.side, backwards = directionOf(text) === "rtl";
+  const { scene } = path;
+  const name = side === "encoder" ? "source" : "target";
+  const { tokens, text } = scene[name];
+  const here = side === path.side;
+  const backwards = directionOf(text) === "rtl";
+  /** @type {(place: number) => void} */
   const go = (place) => {
     walkTo(path, { side, place, layer: here ? path.layer : Math.min(path.layer, scene.shape[`${side}_layers`] - 1) });
     element(`walk-${name}-${place}`).focus();
   };
-  return make("div", { class: "pieces" }, make("span", { class: "muted", id: `walk-${name}` }, say(WALK[name])),
-    make("div", {
-      role: "group", "aria-labelledby": `walk-${name}`, dir: backwards ? "rtl" : "ltr",
-      onkeydown: (event) => {
-        const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key] * (backwards ? -1 : 1);
-        if (!step) return;
-        event.preventDefault();
-        go(Math.max(0, Math.min(tokens.length - 1, Number(event.target.dataset.piece) + step)));
+  return make(
+    "div",
+    { class: "pieces" },
+    make("span", { class: "muted", id: `walk-${name}` }, say(WALK[name])),
+    make(
+      "div",
+      {
+        role: "group",
+        "aria-labelledby": `walk-${name}`,
+        dir: backwards ? "rtl" : "ltr",
+        onkeydown: (event) => {
+          const step = stepOf(event, backwards ? "rtl" : "ltr")?.[1];
+          if (!step || !Number.isFinite(step)) return;
+          event.preventDefault();
+          go(Math.max(0, Math.min(tokens.length - 1, Number(targetOf(event)?.dataset.piece) + step)));
+        },
       },
-    }, ...tokens.map((token, place) => make("button", {
-      type: "button", id: `walk-${name}-${place}`, data: { piece: place, side }, ...pieceLook(token),
-      "aria-pressed": String(here && place === path.place), tabindex: place === (here ? path.place : 0) ? 0 : -1, onclick: () => go(place),
-    }, readable(token)))));
+      ...tokens.map((token, place) =>
+        make(
+          "button",
+          {
+            type: "button",
+            id: `walk-${name}-${place}`,
+            data: { piece: place, side },
+            ...pieceLook(token),
+            "aria-pressed": String(here && place === path.place),
+            tabindex: place === (here ? path.place : 0) ? 0 : -1,
+            onclick: () => go(place),
+          },
+          readable(token),
+        ),
+      ),
+    ),
+  );
 }
 
+/** @type {(path: WalkPath) => HTMLElement} */
 function drawWalkChoices(path) {
-  const select = (id, label, count, chosen, onchange) => make("label", {}, make("span", {}, label),
-    make("select", { id, onchange: (event) => onchange(event.target.selectedIndex) },
-      ...Array.from({ length: count }, (_, index) => make("option", { selected: index === chosen }, String(index + 1)))));
+  /** @type {(id: string, label: string, count: number, chosen: number, onchange: (place: number) => void) => HTMLElement} */
+  const select = (id, label, count, chosen, onchange) =>
+    make(
+      "label",
+      {},
+      make("span", {}, label),
+      make(
+        "select",
+        { id, onchange: (event) => onchange(event.currentTarget.selectedIndex) },
+        ...Array.from({ length: count }, (_, index) =>
+          make("option", { selected: index === chosen }, String(index + 1)),
+        ),
+      ),
+    );
+  /** @type {(folded: boolean) => void} */
   const fold = (folded) => {
-    for (const step of document.querySelectorAll(".walk .step")) step.open = !folded;
+    /** @type {NodeListOf<HTMLDetailsElement>} */
+    const steps = document.querySelectorAll(".walk .step");
+    for (const step of steps) step.open = !folded;
   };
-  return make("div", { class: "choices" },
+  return make(
+    "div",
+    { class: "choices" },
     select("walk-layer", say(WALK.layer), path.layers, path.layer, (layer) => walkTo(path, { layer })),
     select("walk-head", say(WALK.head), path.heads, path.head, (head) => walkTo(path, { head })),
     make("button", { type: "button", id: "walk-fold", onclick: () => fold(true) }, say(WALK.fold)),
-    make("button", { type: "button", id: "walk-unfold", onclick: () => fold(false) }, say(WALK.unfold)));
+    make("button", { type: "button", id: "walk-unfold", onclick: () => fold(false) }, say(WALK.unfold)),
+  );
 }
 
 // Mark on the map the part that is being read.
+/** @type {(root: HTMLElement) => void} */
 function watchWalk(root) {
   walkWatch?.disconnect();
-  walkWatch = new IntersectionObserver((entries) => {
-    const shown = entries.findLast((entry) => entry.isIntersecting);
-    if (!shown) return;
-    for (const node of root.querySelectorAll(".map .node")) {
-      if (node.dataset.part === shown.target.dataset.part) node.setAttribute("aria-current", "step");
-      else node.removeAttribute("aria-current");
-    }
-  }, { rootMargin: "-25% 0px -65% 0px" });
+  walkWatch = new IntersectionObserver(
+    (entries) => {
+      const shown = entries.findLast((entry) => entry.isIntersecting);
+      if (!shown) return;
+      /** @type {NodeListOf<SVGElement>} */
+      const nodes = root.querySelectorAll(".map .node");
+      for (const node of nodes) {
+        if (`walk-${node.dataset.part}` === shown.target.id) node.setAttribute("aria-current", "step");
+        else node.removeAttribute("aria-current");
+      }
+    },
+    { rootMargin: "-25% 0px -65% 0px" },
+  );
   for (const section of root.querySelectorAll("section")) walkWatch.observe(section);
 }
 
 // A page from a server may hold no walk yet: ask for it once, but not while another scene is on its way.
+/** @type {(scene: Scene) => void} */
 function askForWalk(scene) {
   if (!page.live || page.live.running || walkAsked.has(scene)) return;
   walkAsked.set(scene, true);
-  page.live.loadWalk().catch(() => {}).finally(() => {
-    walkAsked.set(scene, false);
-    if (page.scene === scene && !scene.walk) draw();
-  });
+  page.live
+    .loadWalk()
+    .catch(() => {})
+    .finally(() => {
+      walkAsked.set(scene, false);
+      if (page.scene === scene && !scene.walk) draw();
+    });
 }
 
 view({
@@ -356,17 +792,27 @@ view({
   draw(root, scene) {
     if (!scene.walk) {
       askForWalk(scene);
-      root.append(make("p", { class: "muted", role: "status" }, say(walkAsked.get(scene) || page.live?.running ? WALK.loading : page.live ? WALK.unsent : WALK.absent)));
+      root.append(
+        make(
+          "p",
+          { class: "muted", role: "status" },
+          say(walkAsked.get(scene) || page.live?.running ? WALK.loading : page.live ? WALK.unsent : WALK.absent),
+        ),
+      );
       return;
     }
-    const path = walkPath(scene);
+    const path = walkPath(scene, scene.walk);
     root.append(
       make("p", { class: "muted" }, say(WALK.introduction)),
       drawWalkPieces(path, "encoder"),
       drawWalkPieces(path, "decoder"),
-      make("div", { class: "body" },
+      make(
+        "div",
+        { class: "body" },
         make("aside", {}, drawWalkChoices(path), drawWalkMap(path)),
-        make("div", { class: "course" }, ...drawWalkParts(path))));
+        make("div", { class: "course" }, ...drawWalkParts(path)),
+      ),
+    );
     watchWalk(root);
   },
 });

@@ -52,14 +52,19 @@ const WALK = {
 
 // The Korean particle for a word or number: particle("8", "으로", "로") is "로". After a final consonant comes the first
 // form, but "로" even after ㄹ, in which 1, 7 and 8 end, too.
+/** @type {(word: string | number, closed: string, open: string) => string} */
 function particle(word, closed, open) {
-  const last = String(word).at(-1), final = last >= "가" && last <= "힣" ? (last.charCodeAt(0) - 0xac00) % 28 : 0;
-  const ends = final > 0 || "013678".includes(last), flows = final === 8 || "178".includes(last);
+  const last = String(word).at(-1) ?? "";
+  const final = last >= "가" && last <= "힣" ? (last.charCodeAt(0) - 0xac00) % 28 : 0;
+  const ends = final > 0 || "013678".includes(last);
+  const flows = final === 8 || "178".includes(last);
   return ends && !(open === "로" && flows) ? closed : open;
 }
 
-const percent = (number) => (page.language === "ko" ? `${number}%` : `${number} %`);
+/** @type {(number: string | number) => string} */
+const percent = (number) => (reader.language === "ko" ? `${number}%` : `${number} %`);
 
+/** @typedef {keyof typeof WALK_PARTS} WalkPart */
 const WALK_PARTS = {
   start: { en: "Embedding", ko: "임베딩" },
   self: { en: "Self-attention", ko: "셀프 어텐션" },
@@ -69,67 +74,93 @@ const WALK_PARTS = {
   end: { en: "Next piece", ko: "다음 조각" },
 };
 
+const WALK_LAYER = /** @type {const} */ (["self", "cross", "feed"]); // the parts of one layer; an encoder has no cross
+
+const SINUSOIDS = ["PE_{(t, 2i)} = sin(t / 10000^{2i/d})", "PE_{(t, 2i+1)} = cos(t / 10000^{2i/d})"];
+
 // Where a step reads differently in the encoder or in a decoder's two attentions, its name goes on after a dot.
+/**
+ * @typedef {string | number} Value
+ * @typedef {{ title: Both, section: string, equation: string | ((...values: Value[]) => string), text: Both }} WalkStep
+ * @typedef {keyof typeof WALK_STEPS} WalkStepName
+ */
+/** @satisfies {Record<string, WalkStep>} */
 const WALK_STEPS = {
   "piece.encoder": {
-    title: { en: "The piece", ko: "조각" }, section: "5.1", equation: (t) => `w_{t},  t = ${t}`,
+    title: { en: "The piece", ko: "조각" },
+    section: "5.1",
+    equation: (t) => `w_{t},  t = ${t}`,
     text: {
       en: "The encoder reads the sentence as {1} pieces, all at once. We follow “{2}” at position {0}; positions count from 0.",
       ko: "인코더는 문장을 {1}개의 조각으로 나누어 한꺼번에 읽습니다. 여기서는 위치 {0}에 있는 조각 ‘{2}’의 길을 따라갑니다. 위치는 0부터 셉니다.",
     },
   },
   "piece.decoder": {
-    title: { en: "The piece read last", ko: "마지막으로 읽은 조각" }, section: "3.1", equation: (t) => `w_{t},  t = ${t}`,
+    title: { en: "The piece read last", ko: "마지막으로 읽은 조각" },
+    section: "3.1",
+    equation: (t) => `w_{t},  t = ${t}`,
     text: {
       en: "The decoder writes one piece after another and reads its own output. The piece read last is “{2}” at position {0}; from there it predicts the next one, and “{3}” is what it wrote.",
       ko: "디코더는 조각을 하나씩 쓰면서 자신의 출력을 다시 읽습니다. 마지막으로 읽은 조각은 위치 {0}의 ‘{2}’입니다. 바로 여기서 다음 조각을 예측하며, 실제로 쓴 조각은 ‘{3}’입니다.",
     },
   },
   embedding: {
-    title: { en: "Embedding", ko: "임베딩" }, section: "3.4", equation: "e = E[w_{t}] · √{d}",
+    title: { en: "Embedding", ko: "임베딩" },
+    section: "3.4",
+    equation: "e = E[w_{t}] · √{d}",
     text: {
       en: "Every piece of the vocabulary owns a learned vector of {0} numbers. Multiplied by √{0} = {1}, these numbers are of the order of 1.",
       ko: "어휘의 모든 조각은 {0}개의 수로 이루어진 학습된 벡터를 가집니다. 이 벡터를 √{0} = {1}배 하면 각 수의 크기가 1 안팎이 됩니다.",
     },
   },
   "position.sinusoidal": {
-    title: { en: "Add the position", ko: "위치 더하기" }, section: "3.5",
-    equation: "x = e + PE_{t},  PE_{(t, 2i)} = sin(t / 10000^{2i/d}),  PE_{(t, 2i+1)} = cos(t / 10000^{2i/d})",
+    title: { en: "Add the position", ko: "위치 더하기" },
+    section: "3.5",
+    equation: ["x = e + PE_{t}", ...SINUSOIDS].join(",  "),
     text: {
       en: "Attention by itself sees a set, not a sequence. So a fixed pattern of sines and cosines, different at every position, is added; the sum enters the first layer.",
       ko: "어텐션 자체는 순서가 없는 집합만 봅니다. 그래서 위치마다 다른 사인과 코사인 무늬를 더하며, 그 합이 첫 층으로 들어갑니다.",
     },
   },
   "position.learned": {
-    title: { en: "Add the position", ko: "위치 더하기" }, section: "3.5", equation: "x = e + P_{t}",
+    title: { en: "Add the position", ko: "위치 더하기" },
+    section: "3.5",
+    equation: "x = e + P_{t}",
     text: {
       en: "Attention by itself sees a set, not a sequence. So a vector that the model learned for this position is added; the sum enters the first layer.",
       ko: "어텐션 자체는 순서가 없는 집합만 봅니다. 그래서 모델이 이 위치에 대해 학습한 벡터를 더하며, 그 합이 첫 층으로 들어갑니다.",
     },
   },
   before: {
-    title: { en: "The layers before", ko: "앞선 층" }, section: "3.1", equation: "x ← layer(x)",
+    title: { en: "The layers before", ko: "앞선 층" },
+    section: "3.1",
+    equation: "x ← layer(x)",
     text: {
       en: "These layers have already worked on the vector, each as layer {0} does below, with weights of its own. Choose one to walk through it.",
       ko: "이 층들이 이미 벡터를 다듬었습니다. 각 층은 아래의 {0}층과 같은 계산을 자신만의 가중치로 합니다. 층을 고르면 그 안을 따라갈 수 있습니다.",
     },
   },
   norm: {
-    title: { en: "Normalise", ko: "정규화" }, section: "3.1", equation: "x′ = LayerNorm(x) = γ (x − μ) / σ + β",
+    title: { en: "Normalise", ko: "정규화" },
+    section: "3.1",
+    equation: "x′ = LayerNorm(x) = γ (x − μ) / σ + β",
     text: {
       en: "Layer normalisation brings the vector to mean 0 and deviation 1, then applies a learned gain γ and shift β. The paper does this after each sub-layer; this model does it before (pre-norm), which makes training steadier.",
       ko: "층 정규화는 벡터의 평균을 0, 표준편차를 1로 맞춘 뒤 학습된 배율 γ와 이동 β를 적용합니다. 논문은 하위 층 뒤에서 정규화하지만, 이 모델은 앞에서 합니다(pre-norm). 그러면 학습이 더 안정됩니다.",
     },
   },
   "norm.again": {
-    title: { en: "Normalise", ko: "정규화" }, section: "3.1", equation: "x′ = LayerNorm(x) = γ (x − μ) / σ + β",
+    title: { en: "Normalise", ko: "정규화" },
+    section: "3.1",
+    equation: "x′ = LayerNorm(x) = γ (x − μ) / σ + β",
     text: {
       en: "Again mean 0 and deviation 1 before the next sub-layer, with a gain γ and a shift β learned for this place.",
       ko: "다음 하위 층에 들어가기 전에 다시 평균을 0, 표준편차를 1로 맞추고, 이 자리를 위해 학습된 배율 γ와 이동 β를 적용합니다.",
     },
   },
   "projections.self": {
-    title: { en: "Query, key and value", ko: "쿼리, 키, 값" }, section: "3.2.2",
+    title: { en: "Query, key and value", ko: "쿼리, 키, 값" },
+    section: "3.2.2",
     equation: (x, all) => `q = ${x}_{t} W^{Q} + b^{Q},  K = ${all} W^{K} + b^{K},  V = ${all} W^{V} + b^{V}`,
     text: {
       en: "Learned matrices give head {2} its own view of each position: a query (what am I looking for?), a key (what can I be found by?) and a value (what do I pass on?). Our position asks, so one query is enough; every position may answer, so all keys and values are needed.",
@@ -137,7 +168,8 @@ const WALK_STEPS = {
     },
   },
   "projections.cross": {
-    title: { en: "Query from here, keys and values from the source", ko: "쿼리는 여기서, 키와 값은 원문에서" }, section: "3.2.3",
+    title: { en: "Query from here, keys and values from the source", ko: "쿼리는 여기서, 키와 값은 원문에서" },
+    section: "3.2.3",
     equation: (x) => `q = ${x}_{t} W^{Q} + b^{Q},  K = M W^{K} + b^{K},  V = M W^{V} + b^{V}`,
     text: {
       en: "The query is made by the decoder; keys and values are made of the memory M, the encoder's output. What has been written so far asks what was read: here the two languages meet.",
@@ -145,119 +177,153 @@ const WALK_STEPS = {
     },
   },
   scores: {
-    title: { en: "Scores", ko: "점수" }, section: "3.2.1", equation: "s_{j} = q · k_{j} = Σ_{m} q_{m} k_{j,m}",
+    title: { en: "Scores", ko: "점수" },
+    section: "3.2.1",
+    equation: "s_{j} = q · k_{j} = Σ_{m} q_{m} k_{j,m}",
     text: {
       en: "How well does each key fit the query? Multiply the two vectors number by number and add up the {0} products: the more they point the same way, the larger the sum.",
       ko: "각 키는 쿼리에 얼마나 잘 맞을까요? 두 벡터를 성분끼리 곱하여 얻은 {0}개의 곱을 모두 더합니다. 두 벡터의 방향이 비슷할수록 합이 커집니다.",
     },
   },
   scale: {
-    title: { en: "Divide by √dₖ", ko: "√dₖ로 나누기" }, section: "3.2.1", equation: (size, root) => `s_{j} ← s_{j} / √{d_{k}} = s_{j} / ${root}`,
+    title: { en: "Divide by √dₖ", ko: "√dₖ로 나누기" },
+    section: "3.2.1",
+    equation: (_size, root) => `s_{j} ← s_{j} / √{d_{k}} = s_{j} / ${root}`,
     text: {
       en: "A sum of {0} products spreads the wider the more there are of them, and where scores lie far apart the softmax has hardly any gradient left. Division by √{0} = {1} undoes that growth.",
       ko: "곱을 {0}개 더하면 그 수가 많을수록 점수가 넓게 퍼지고, 점수가 멀리 떨어지면 소프트맥스의 기울기가 거의 사라집니다. √{0} = {1}{2} 나누면 이렇게 커지는 것을 되돌릴 수 있습니다.",
     },
   },
   "mask.decoder": {
-    title: { en: "Mask", ko: "마스크" }, section: "3.2.3", equation: "s_{j} ← −∞  for  j > t",
+    title: { en: "Mask", ko: "마스크" },
+    section: "3.2.3",
+    equation: "s_{j} ← −∞  for  j > t",
     text: {
       en: "A piece must not look at pieces written after it. Their scores become −∞, so that their weight will be 0: here {0} of {1}. This is what lets training learn from all positions of a sentence at once.",
       ko: "어떤 조각도 자기보다 뒤에 쓰일 조각을 보아서는 안 됩니다. 그런 점수는 −∞로 바꾸어 가중치가 0이 되게 하며, 여기서는 {1}개 중 {0}개가 그렇습니다. 덕분에 학습할 때 문장의 모든 위치를 한꺼번에 배울 수 있습니다.",
     },
   },
   "mask.encoder": {
-    title: { en: "Mask", ko: "마스크" }, section: "3.2.3", equation: "s_{j} ← s_{j}",
+    title: { en: "Mask", ko: "마스크" },
+    section: "3.2.3",
+    equation: "s_{j} ← s_{j}",
     text: {
       en: "Nothing is hidden here: the whole source may be seen. Only padding would be masked, the filling of shorter sentences in a batch, and this sentence has none.",
       ko: "여기서는 아무것도 가리지 않으며 원문 전체를 볼 수 있습니다. 가려야 하는 것은 한 배치에서 짧은 문장을 메우는 채움 조각뿐인데, 이 문장에는 없습니다.",
     },
   },
   softmax: {
-    title: { en: "Softmax", ko: "소프트맥스" }, section: "3.2.1", equation: "α_{j} = exp(s_{j}) / Σ_{l} exp(s_{l})",
+    title: { en: "Softmax", ko: "소프트맥스" },
+    section: "3.2.1",
+    equation: "α_{j} = exp(s_{j}) / Σ_{l} exp(s_{l})",
     text: {
       en: "The exponential makes every score positive, the division makes them add up to 1. What comes out are the attention weights: the share of its attention that our position gives to each key.",
       ko: "지수 함수는 모든 점수를 양수로 만들고, 나눗셈은 그 합을 1로 만듭니다. 이렇게 나온 것이 어텐션 가중치, 곧 이 위치가 각 키에 나누어 주는 주의의 몫입니다.",
     },
   },
   sum: {
-    title: { en: "Weighted sum of the values", ko: "값의 가중합" }, section: "3.2.1", equation: "z = Σ_{j} α_{j} v_{j}",
+    title: { en: "Weighted sum of the values", ko: "값의 가중합" },
+    section: "3.2.1",
+    equation: "z = Σ_{j} α_{j} v_{j}",
     text: {
       en: "The head's answer is the mean of all value vectors, each counted by its weight. If one weight is near 1, the answer is nearly a copy of that value.",
       ko: "헤드의 답은 모든 값 벡터를 가중치만큼 세어 평균한 것입니다. 어떤 가중치가 1에 가까우면 답은 그 값 벡터를 거의 그대로 옮긴 것이 됩니다.",
     },
   },
   merge: {
-    title: { en: "Merge the heads", ko: "헤드 합치기" }, section: "3.2.2", equation: (heads) => `Z = Concat(z_{1}, …, z_{${heads}})`,
+    title: { en: "Merge the heads", ko: "헤드 합치기" },
+    section: "3.2.2",
+    equation: (heads) => `Z = Concat(z_{1}, …, z_{${heads}})`,
     text: {
       en: "All {0} heads have done the same with matrices of their own, and each may look elsewhere. Their answers, {1} numbers each, are laid side by side: {2} numbers. Choose a head to walk through it.",
       ko: "{0}개의 헤드가 모두 자신만의 행렬로 같은 계산을 했으며, 저마다 다른 곳을 볼 수 있습니다. {1}개씩인 답을 나란히 이으면 {2}개의 수가 됩니다. 헤드를 고르면 그 계산을 따라갈 수 있습니다.",
     },
   },
   output: {
-    title: { en: "Output projection", ko: "출력 투영" }, section: "3.2.2", equation: "o = Z W^{O} + b^{O}",
+    title: { en: "Output projection", ko: "출력 투영" },
+    section: "3.2.2",
+    equation: "o = Z W^{O} + b^{O}",
     text: {
       en: "One more learned matrix mixes what the heads have found, in all {0} dimensions of the model.",
       ko: "학습된 행렬 하나가 여러 헤드가 찾은 것을 모델의 {0}차원 전체에 걸쳐 섞습니다.",
     },
   },
   "add.pre": {
-    title: { en: "Add", ko: "더하기" }, section: "3.1", equation: "x ← x + o",
+    title: { en: "Add", ko: "더하기" },
+    section: "3.1",
+    equation: "x ← x + o",
     text: {
       en: "The result is added to what was there (a residual connection): nothing is lost, each sub-layer only writes a correction, and gradients have a straight way back.",
       ko: "결과를 원래 벡터에 더합니다(잔차 연결). 원래의 정보는 사라지지 않고 각 하위 층은 보정만 덧쓰며, 기울기는 곧은 길로 되돌아갑니다.",
     },
   },
   "add.post": {
-    title: { en: "Add and normalise", ko: "더하고 정규화하기" }, section: "3.1", equation: "x ← LayerNorm(x + o)",
+    title: { en: "Add and normalise", ko: "더하고 정규화하기" },
+    section: "3.1",
+    equation: "x ← LayerNorm(x + o)",
     text: {
       en: "The result is added to what was there (a residual connection), so that nothing is lost and gradients have a straight way back. The sum is brought to mean 0 and deviation 1, then given a learned gain and shift.",
       ko: "결과를 원래 벡터에 더합니다(잔차 연결). 그래서 원래의 정보가 사라지지 않고 기울기는 곧은 길로 되돌아갑니다. 합은 평균 0, 표준편차 1로 맞춘 뒤 학습된 배율과 이동을 적용합니다.",
     },
   },
   widen: {
-    title: { en: "Feed-forward: widen", ko: "피드포워드: 넓히기" }, section: "3.3", equation: (units, active, share, x) => `h = max(0, ${x} W_{1} + b_{1})`,
+    title: { en: "Feed-forward: widen", ko: "피드포워드: 넓히기" },
+    section: "3.3",
+    equation: (_units, _active, _share, x) => `h = max(0, ${x} W_{1} + b_{1})`,
     text: {
       en: "Attention moved information between positions; now each position works on its own. Of {0} hidden units the ReLU lets only the positive ones pass: here {1}, or {2} %.",
       ko: "어텐션이 위치 사이에서 정보를 옮겼다면, 이제는 각 위치가 따로 계산합니다. ReLU는 {0}개의 은닉 유닛 중 양수인 것만 통과시키며, 여기서는 {1}개({2}%)가 켜져 있습니다.",
     },
   },
   narrow: {
-    title: { en: "Feed-forward: narrow", ko: "피드포워드: 좁히기" }, section: "3.3", equation: "o = h W_{2} + b_{2}",
+    title: { en: "Feed-forward: narrow", ko: "피드포워드: 좁히기" },
+    section: "3.3",
+    equation: "o = h W_{2} + b_{2}",
     text: {
       en: "A second matrix brings the {0} hidden numbers back to {1}: each active unit adds its own learned vector.",
       ko: "두 번째 행렬이 {0}개의 은닉 값을 다시 {1}개로 줄입니다. 켜진 유닛마다 자신이 학습한 벡터를 더하는 셈입니다.",
     },
   },
   after: {
-    title: { en: "The layers after", ko: "다음 층" }, section: "3.1", equation: "x ← layer(x)",
+    title: { en: "The layers after", ko: "다음 층" },
+    section: "3.1",
+    equation: "x ← layer(x)",
     text: {
       en: "The vector goes on into these layers, which do the same with weights of their own. Choose one to walk through it.",
       ko: "벡터는 다음 층들로 이어지고, 각 층은 자신만의 가중치로 같은 계산을 합니다. 층을 고르면 그 안을 따라갈 수 있습니다.",
     },
   },
   memory: {
-    title: { en: "The memory", ko: "메모리" }, section: "3.2.3", equation: "K = M W^{K} + b^{K},  V = M W^{V} + b^{V}",
+    title: { en: "The memory", ko: "메모리" },
+    section: "3.2.3",
+    equation: "K = M W^{K} + b^{K},  V = M W^{V} + b^{V}",
     text: {
       en: "After the last layer{2} the vector is row {3} of the memory M, computed once per sentence. Every decoder layer makes keys and values of it; these are what head {1} of decoder layer {0} makes of this piece.",
       ko: "마지막 층을 지난 벡터는{2} 메모리 M의 {3}번 행이 되며, 문장마다 한 번만 계산합니다. 디코더의 모든 층이 여기서 키와 값을 만듭니다. 아래는 디코더 {0}층의 헤드 {1}에서 이 조각으로 만든 것입니다.",
     },
   },
   final: {
-    title: { en: "Final normalisation", ko: "마지막 정규화" }, section: "3.1", equation: "y = LayerNorm(x)",
+    title: { en: "Final normalisation", ko: "마지막 정규화" },
+    section: "3.1",
+    equation: "y = LayerNorm(x)",
     text: {
       en: "With pre-norm the last sum is still unnormalised, so one more normalisation follows the stack.",
       ko: "pre-norm에서는 마지막 합이 아직 정규화되지 않았으므로, 층을 모두 지난 뒤 한 번 더 정규화합니다.",
     },
   },
   logits: {
-    title: { en: "Logits", ko: "로짓" }, section: "3.4", equation: (size, product) => `ℓ = ${product}`,
+    title: { en: "Logits", ko: "로짓" },
+    section: "3.4",
+    equation: (_size, product) => `ℓ = ${product}`,
     text: {
       en: "One dot product for each of the {0} pieces of the vocabulary tells how well it would fit as the next piece. {2}",
       ko: "어휘의 {0}개 조각마다 내적을 하나씩 구하여 다음 조각으로 얼마나 알맞은지를 나타냅니다. {2}",
     },
   },
   next: {
-    title: { en: "The next piece", ko: "다음 조각" }, section: "3.4", equation: "P(w) = exp(ℓ_{w}) / Σ_{v} exp(ℓ_{v})",
+    title: { en: "The next piece", ko: "다음 조각" },
+    section: "3.4",
+    equation: "P(w) = exp(ℓ_{w}) / Σ_{v} exp(ℓ_{v})",
     text: {
       en: "A softmax over all {0} logits gives probabilities. These are the ten most probable pieces; the marked one was written. The other {1} share {2} %.",
       ko: "{0}개 로짓 전체에 소프트맥스를 적용하면 확률이 됩니다. 확률이 가장 높은 조각 열 개를 보였으며, 표시된 것이 실제로 쓰인 조각입니다. 나머지 {1}개의 확률은 모두 합해 {2}%입니다.",
@@ -276,15 +342,32 @@ const WALK_ASIDES = {
 
 // The model in small, read downwards like the walk: encoder on the left, decoder on the right, the layer that is walked
 // through opened. Each node has a place to go to.
+/** @type {(path: WalkPath) => SVGElement} */
 function drawWalkMap(path) {
-  const shapes = [], height = 19, gap = 5, column = { encoder: 0, decoder: 106 }, ends = [];
+  /** @type {SVGElement[]} */
+  const shapes = [];
+  const height = 19;
+  const gap = 5;
+  const column = { encoder: 0, decoder: 106 };
+  /** @type {number[]} */
+  const ends = [];
+  /** @type {(side: Stack, top: number, label: string, target: { layer?: number }, part: WalkPart) => number} */
   const node = (side, top, label, target, part) => {
-    const here = side === path.side, x = column[side];
+    const here = side === path.side;
+    const x = column[side];
     const go = () => jumpInWalk(path, side, target, part);
-    const shape = makeShape("g", {
-      class: here ? "node" : "node other",
-      role: "button", tabindex: 0, id: `walk-map-${side}-${target.layer ?? ""}-${part}`, "aria-label": `${say(WALK[side])}: ${label}`,
-    }, makeShape("rect", { x: x + 0.5, y: top + 0.5, width: 93, height, rx: 3 }), makeShape("text", { x: x + 47, y: top + 13.5 }, label));
+    const shape = makeShape(
+      "g",
+      {
+        class: here ? "node" : "node other",
+        role: "button",
+        tabindex: 0,
+        id: `walk-map-${side}-${target.layer ?? ""}-${part}`,
+        "aria-label": `${say(WALK[side])}: ${label}`,
+      },
+      makeShape("rect", { x: x + 0.5, y: top + 0.5, width: 93, height, rx: 3 }),
+      makeShape("text", { x: x + 47, y: top + 13.5 }, label),
+    );
     if (here && (target.layer ?? path.layer) === path.layer) shape.dataset.part = part;
     shape.addEventListener("click", go);
     shape.addEventListener("keydown", (event) => {
@@ -295,18 +378,29 @@ function drawWalkMap(path) {
     shapes.push(shape);
     return top + height + gap;
   };
+  /** @type {(side: Stack) => number} */
   const stack = (side) => {
     let top = node(side, 18, say(WALK_PARTS.start), {}, "start");
     for (let layer = 0; layer < path.scene.shape[`${side}_layers`]; layer++) {
-      const open = side === path.side && layer === path.layer, begin = top;
+      const open = side === path.side && layer === path.layer;
+      const begin = top;
       if (open) {
         top += 15;
-        for (const part of side === "encoder" ? ["self", "feed"] : ["self", "cross", "feed"]) {
+        for (const part of WALK_LAYER.filter((each) => side === "decoder" || each !== "cross")) {
           if (part === "cross") ends.push(top + height / 2);
           top = node(side, top, say(WALK_PARTS[part]), { layer }, part);
         }
-        shapes.unshift(makeShape("rect", { class: "frame", x: column[side] - 3.5, y: begin - 0.5, width: 101, height: top - begin, rx: 5 }),
-          makeShape("text", { class: "caption", x: column[side] + 47, y: begin + 10 }, say(WALK.nth, layer + 1)));
+        shapes.unshift(
+          makeShape("rect", {
+            class: "frame",
+            x: column[side] - 3.5,
+            y: begin - 0.5,
+            width: 101,
+            height: top - begin,
+            rx: 5,
+          }),
+          makeShape("text", { class: "caption", x: column[side] + 47, y: begin + 10 }, say(WALK.nth, layer + 1)),
+        );
         top += gap;
       } else {
         if (side === "decoder") ends.push(top + height / 2);
@@ -316,15 +410,28 @@ function drawWalkMap(path) {
     const last = side === "encoder" ? "memory" : "end";
     return node(side, top, say(WALK_PARTS[last]), {}, last) - gap;
   };
-  const bottoms = { encoder: stack("encoder"), decoder: stack("decoder") }, memory = bottoms.encoder - height / 2;
-  const captions = ["encoder", "decoder"].map((side) => makeShape("text", { class: "caption", x: column[side] + 47, y: 11 }, say(WALK[side])));
+  const bottoms = { encoder: stack("encoder"), decoder: stack("decoder") };
+  const memory = bottoms.encoder - height / 2;
+  const captions = namesOf(column).map((side) =>
+    makeShape("text", { class: "caption", x: column[side] + 47, y: 11 }, say(WALK[side])),
+  );
   const links = ends.map((y) => makeShape("path", { class: "link", d: `M 94 ${memory} H 100 V ${y} H 105` }));
-  return makeShape("svg", {
-    class: "map", viewBox: `-4 0 208 ${Math.max(...Object.values(bottoms)) + 2}`, role: "group", "aria-label": say(WALK.map),
-  }, ...captions, ...links, ...shapes);
+  return makeShape(
+    "svg",
+    {
+      class: "map",
+      viewBox: `-4 0 208 ${Math.max(...Object.values(bottoms)) + 2}`,
+      role: "group",
+      "aria-label": say(WALK.map),
+    },
+    ...captions,
+    ...links,
+    ...shapes,
+  );
 }
 
 // To another layer or side if need be, then to the part.
+/** @type {(path: WalkPath, side: Stack, target: { layer?: number }, part: WalkPart) => void} */
 function jumpInWalk(path, side, { layer }, part) {
   if (side !== path.side) walkTo(path, { side, layer: layer ?? 0, place: null });
   else if (layer !== undefined && layer !== path.layer) walkTo(path, { layer });

@@ -1,7 +1,9 @@
 // The page of a text that a language model reads: how surprising each piece was, what else might have come, and which
 // earlier pieces were looked at.
 
-const seen = JSON.parse(element("data").textContent), { tokens, read, expected } = seen;
+/** @type {WritingPage} */
+const seen = JSON.parse(element("data").textContent);
+const { tokens, read, expected } = seen;
 const SAYS = {
   caution: {
     en: "Attention shows where information may flow. It is not by itself an explanation of why the model expected what it expected.",
@@ -17,11 +19,16 @@ const SAYS = {
     ko: "진할수록 덜 예상된 조각입니다. 가리키거나 누르거나 화살표 키로 조각을 고르세요.",
   },
   bits: { en: "{0} bits", ko: "{0}비트" },
-  came: { en: "“{0}” came: {1}, {2} bits of surprise, rank {3} of all pieces", ko: "실제로 나온 “{0}”: {1}, 뜻밖의 정도 {2}비트, 전체 조각 가운데 {3}위" },
+  came: {
+    en: "“{0}” came: {1}, {2} bits of surprise, rank {3} of all pieces",
+    ko: "실제로 나온 “{0}”: {1}, 뜻밖의 정도 {2}비트, 전체 조각 가운데 {3}위",
+  },
   expected: { en: "What was expected here", ko: "여기서 예상한 조각" },
   looked: { en: "What was looked at to predict it", ko: "예측하려고 바라본 조각" },
-  layer: { en: "layer", ko: "층" }, head: { en: "head", ko: "헤드" },
-  every: { en: "all layers", ko: "모든 층" }, mean: { en: "mean of all heads", ko: "모든 헤드의 평균" },
+  layer: { en: "layer", ko: "층" },
+  head: { en: "head", ko: "헤드" },
+  every: { en: "all layers", ko: "모든 층" },
+  mean: { en: "mean of all heads", ko: "모든 헤드의 평균" },
   pointer: { en: "pointer: what may come again", ko: "포인터: 다시 나올 조각" },
   vocabulary: { en: "the vocabulary decides", ko: "어휘가 정함" },
   nth: { en: "{0} {1}", ko: "{0} {1}" },
@@ -29,103 +36,237 @@ const SAYS = {
     en: "A recurrent model has no attention: all that it knows of the text so far is its state.",
     ko: "순환 모델에는 어텐션이 없습니다. 지금까지의 글에 대해 아는 것은 상태 하나뿐입니다.",
   },
-  begin: { en: "beginning", ko: "처음" }, line: { en: "end of line", ko: "줄 끝" },
-  perplexity: { en: "perplexity per word", ko: "단어당 퍼플렉서티" }, words: { en: "words and line ends", ko: "단어와 줄 끝" }, pieces: { en: "pieces", ko: "조각" },
+  begin: { en: "beginning", ko: "처음" },
+  line: { en: "end of line", ko: "줄 끝" },
+  perplexity: { en: "perplexity per word", ko: "단어당 퍼플렉서티" },
+  words: { en: "words and line ends", ko: "단어와 줄 끝" },
+  pieces: { en: "pieces", ko: "조각" },
 };
+/** @type {Record<string, string>} */
 const FACTS = { parameters: "매개변수", vocabulary: "어휘", "context in pieces": "문맥(조각 수)", updates: "업데이트" };
-const MOST_BITS = 12, SHOWN = 8;
+const MOST_BITS = 12;
+const SHOWN = 8;
+/** @type {(place: number) => number} */
 const bitsOf = (place) => -Math.log2(Math.max(expected[place].probability, 1e-12));
-const percent = (share) => `${share >= 0.1 ? (100 * share).toFixed(0) : share >= 0.001 ? (100 * share).toFixed(1) : (100 * share).toPrecision(1)} %`;
+/** @type {(share: number) => string} */
+const percent = (share) =>
+  `${share >= 0.1 ? (100 * share).toFixed(0) : share >= 0.001 ? (100 * share).toFixed(1) : (100 * share).toPrecision(1)} %`;
+/** @type {(token: string) => string} */
 const named = (token) => (token === "</s>" ? say(SAYS.line) : token === "<s>" ? say(SAYS.begin) : readable(token));
+/** @type {(place: number) => string} */
 const readName = (place) => (place === 0 ? say(SAYS.begin) : named(read[place]));
 
 // What the reader chose: a piece, a layer and a head; null stands for all of them. Behind the last layer is the pointer.
-const chosen = { place: tokens.map((_, place) => place).reduce((worst, place) => (bitsOf(place) > bitsOf(worst) ? place : worst), 0), layer: null, head: null };
+/** @type {{ place: number, layer: number | null, head: number | null }} */
+const chosen = {
+  place: tokens.map((_, place) => place).reduce((worst, place) => (bitsOf(place) > bitsOf(worst) ? place : worst), 0),
+  layer: null,
+  head: null,
+};
 
-const pointing = () => seen.pointed && chosen.layer === seen.weights.shape[0];
+// The pointer's shares of every place, if it is what the reader chose.
+const pointing = () => (seen.weights && chosen.layer === seen.weights.shape[0] ? seen.pointed : null);
 
 // How much each piece read was looked at in order to predict the chosen one [read], mean over what was not chosen.
+/** @type {() => Float32Array} */
 function looks() {
-  if (pointing()) return tensorOf(seen.pointed).at(chosen.place).values.slice(0, -1);
-  const weights = tensorOf(seen.weights), [layers, heads] = weights.shape, sums = new Float32Array(read.length);
+  const pointed = pointing();
+  if (pointed) return tensorOf(pointed).at(chosen.place).values.slice(0, -1);
+  if (!seen.weights) return new Float32Array(read.length);
+  const weights = tensorOf(seen.weights);
+  const [layers, heads] = weights.shape;
+  const sums = new Float32Array(read.length);
+  /** @type {(count: number, one: number | null) => number[]} */
   const some = (count, one) => (one === null ? [...Array(count).keys()] : [one]);
   const pairs = some(layers, chosen.layer).flatMap((layer) => some(heads, chosen.head).map((head) => [layer, head]));
-  for (const [layer, head] of pairs) weights.at(layer, head, chosen.place).values.forEach((value, key) => { sums[key] += value / pairs.length; });
+  for (const [layer, head] of pairs)
+    weights.at(layer, head, chosen.place).values.forEach((value, key) => {
+      sums[key] += value / pairs.length;
+    });
   return sums;
 }
 
 function header() {
-  const facts = [[say(SAYS.perplexity), seen.perplexity < 1e6 ? seen.perplexity.toFixed(2) : seen.perplexity.toExponential(2)],
-    [say(SAYS.words), seen.words.toLocaleString("en")], [say(SAYS.pieces), tokens.length.toLocaleString("en")],
-    ...Object.entries(seen.facts).map(([name, value]) => [page.language === "ko" ? FACTS[name] ?? name : name, value])];
-  element("header").replaceChildren(make("div", { class: "title" }, make("h1", {}, seen.title), languageButtons(drawAll)),
-    make("dl", { class: "facts" }, ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)))));
+  const facts = [
+    [say(SAYS.perplexity), seen.perplexity < 1e6 ? seen.perplexity.toFixed(2) : seen.perplexity.toExponential(2)],
+    [say(SAYS.words), seen.words.toLocaleString("en")],
+    [say(SAYS.pieces), tokens.length.toLocaleString("en")],
+    ...Object.entries(seen.facts).map(([name, value]) => [
+      reader.language === "ko" ? (FACTS[name] ?? name) : name,
+      value,
+    ]),
+  ];
+  element("header").replaceChildren(
+    make("div", { class: "title" }, make("h1", {}, seen.title), languageButtons(drawAll)),
+    make(
+      "dl",
+      { class: "facts" },
+      ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))),
+    ),
+  );
 }
 
 function textSection() {
-  const scale = [0, 3, 6, 9, 12].map((bits) => make("span", { class: "piece", style: { "--surprise": bits / MOST_BITS } }, bits === MOST_BITS ? `${bits}+` : String(bits)));
+  const scale = [0, 3, 6, 9, 12].map((bits) =>
+    make(
+      "span",
+      { class: "piece", style: { "--surprise": bits / MOST_BITS } },
+      bits === MOST_BITS ? `${bits}+` : String(bits),
+    ),
+  );
+  /** @type {(Node | string)[]} */
   const parts = [make("span", { class: "piece begin", data: { key: 0 } }, say(SAYS.begin))];
   tokens.forEach((token, place) => {
     const ends = token === "</s>";
     if (token.startsWith("▁") && place > 0) parts.push(" ");
-    parts.push(make("button", { ...pieceLook(token, "piece"), type: "button", data: { place, key: place + 1 },
-      "aria-label": `${named(token)}, ${say(SAYS.bits, bitsOf(place).toFixed(1))}`, style: { "--surprise": Math.min(1, bitsOf(place) / MOST_BITS) },
-      onmouseenter: () => select(place), onfocus: () => select(place), onclick: () => select(place) },
-    ends ? "⏎" : readable(token)));
+    parts.push(
+      make(
+        "button",
+        {
+          ...pieceLook(token, "piece"),
+          type: "button",
+          data: { place, key: place + 1 },
+          "aria-label": `${named(token)}, ${say(SAYS.bits, bitsOf(place).toFixed(1))}`,
+          style: { "--surprise": Math.min(1, bitsOf(place) / MOST_BITS) },
+          onmouseenter: () => select(place),
+          onfocus: () => select(place),
+          onclick: () => select(place),
+        },
+        ends ? "⏎" : readable(token),
+      ),
+    );
     if (ends) parts.push(make("br"));
   });
-  const flow = make("div", { class: "flow", id: "flow", dir: "auto", role: "toolbar", "aria-label": say(SAYS.text), onkeydown: step }, ...parts);
-  return make("section", {}, make("h2", {}, say(SAYS.text)), make("p", { class: "muted" }, say(seen.weights ? SAYS.hint : SAYS.plain)), flow,
-    make("p", { class: "scale muted", "aria-hidden": true }, ...scale, say(SAYS.bits, "").trim()));
+  const flow = make(
+    "div",
+    { class: "flow", id: "flow", dir: "auto", role: "toolbar", "aria-label": say(SAYS.text), onkeydown: step },
+    ...parts,
+  );
+  return make(
+    "section",
+    {},
+    make("h2", {}, say(SAYS.text)),
+    make("p", { class: "muted" }, say(seen.weights ? SAYS.hint : SAYS.plain)),
+    flow,
+    make("p", { class: "scale muted", "aria-hidden": true }, ...scale, say(SAYS.bits, "").trim()),
+  );
 }
 
+/** @type {(event: KeyboardEvent) => void} */
 function step(event) {
-  const along = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity }[event.key];
+  /** @type {Record<string, number>} */
+  const steps = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+  const along = steps[event.key];
   if (!along) return;
   event.preventDefault();
-  const place = Math.min(tokens.length - 1, Math.max(0, Number.isFinite(along) ? chosen.place + along : along < 0 ? 0 : tokens.length - 1));
-  document.querySelector(`[data-place="${place}"]`).focus();
+  const place = Math.min(tokens.length - 1, Math.max(0, chosen.place + along));
+  /** @type {HTMLElement | null} */
+  const piece = document.querySelector(`[data-place="${place}"]`);
+  piece?.focus();
 }
 
-const bar = (name, share, classes = "") => [make("dt", { class: classes, dir: "auto" }, name), make("dd", { class: classes },
-  make("i", { style: { "--share": share } }), make("span", {}, percent(share)))];
+/** @type {(name: string, share: number, classes?: string) => HTMLElement[]} */
+const bar = (name, share, classes = "") => [
+  make("dt", { class: classes, dir: "auto" }, name),
+  make("dd", { class: classes }, make("i", { style: { "--share": share } }), make("span", {}, percent(share))),
+];
 
 function expectedPart() {
-  const here = expected[chosen.place], token = tokens[chosen.place];
-  const bars = here.tokens.slice(0, SHOWN).map((each, rank) => bar(named(each), here.probabilities[rank], each === token ? "came" : ""));
+  const here = expected[chosen.place];
+  const token = tokens[chosen.place];
+  const bars = here.tokens
+    .slice(0, SHOWN)
+    .map((each, rank) => bar(named(each), here.probabilities[rank], each === token ? "came" : ""));
   if (!here.tokens.slice(0, SHOWN).includes(token)) bars.push(bar(named(token), here.probability, "came"));
-  return make("div", { id: "expected" }, make("h2", {}, say(SAYS.expected)),
-    make("p", { class: "muted", "aria-live": "polite" }, say(SAYS.came, named(token), percent(here.probability), bitsOf(chosen.place).toFixed(1), here.rank.toLocaleString("en"))),
-    make("dl", { class: "shares" }, ...bars.flat()));
+  return make(
+    "div",
+    { id: "expected" },
+    make("h2", {}, say(SAYS.expected)),
+    make(
+      "p",
+      { class: "muted", "aria-live": "polite" },
+      say(
+        SAYS.came,
+        named(token),
+        percent(here.probability),
+        bitsOf(chosen.place).toFixed(1),
+        here.rank.toLocaleString("en"),
+      ),
+    ),
+    make("dl", { class: "shares" }, ...bars.flat()),
+  );
 }
 
 function lookedPart() {
-  if (!seen.weights) return make("div", { id: "looked" }, make("h2", {}, say(SAYS.looked)), make("p", { class: "muted" }, say(SAYS.none)));
-  const [layers, heads] = seen.weights.shape, shares = looks();
-  const best = [...shares.keys()].sort((a, b) => shares[b] - shares[a]).slice(0, SHOWN).filter((key) => shares[key] >= 0.005);
-  const chooser = (name, count, all, ...more) => make("select", { class: "parts", id: name, "aria-label": say(SAYS[name]),
-    onchange: ({ target }) => { chosen[name] = target.value === "" ? null : Number(target.value); drawPanel(); element(name).focus(); } },
-  make("option", { value: "", selected: chosen[name] === null }, say(all)),
-  ...[...Array(count).keys()].map((each) => make("option", { value: each, selected: chosen[name] === each }, say(SAYS.nth, say(SAYS[name]), each + 1))), ...more);
-  const pointer = seen.pointed ? [make("option", { value: layers, selected: pointing() }, say(SAYS.pointer))] : [];
-  const instead = pointing() ? bar(say(SAYS.vocabulary), tensorOf(seen.pointed).at(chosen.place).values.at(-1), "muted") : [];
-  return make("div", { id: "looked" }, make("h2", {}, say(SAYS.looked)),
-    make("p", { class: "choosers" }, chooser("layer", layers, SAYS.every, ...pointer), ...(pointing() ? [] : [chooser("head", heads, SAYS.mean)])),
-    make("dl", { class: "shares" }, ...instead, ...best.flatMap((key) => bar(readName(key), shares[key]))));
+  if (!seen.weights)
+    return make(
+      "div",
+      { id: "looked" },
+      make("h2", {}, say(SAYS.looked)),
+      make("p", { class: "muted" }, say(SAYS.none)),
+    );
+  const [layers, heads] = seen.weights.shape;
+  const shares = looks();
+  const best = [...shares.keys()]
+    .sort((a, b) => shares[b] - shares[a])
+    .slice(0, SHOWN)
+    .filter((key) => shares[key] >= 0.005);
+  /** @type {(name: "layer" | "head", count: number, all: Both, ...more: HTMLElement[]) => HTMLElement} */
+  const chooser = (name, count, all, ...more) =>
+    make(
+      "select",
+      {
+        class: "parts",
+        id: name,
+        "aria-label": say(SAYS[name]),
+        onchange: ({ currentTarget }) => {
+          chosen[name] = currentTarget.value === "" ? null : Number(currentTarget.value);
+          drawPanel();
+          element(name).focus();
+        },
+      },
+      make("option", { value: "", selected: chosen[name] === null }, say(all)),
+      ...[...Array(count).keys()].map((each) =>
+        make("option", { value: each, selected: chosen[name] === each }, say(SAYS.nth, say(SAYS[name]), each + 1)),
+      ),
+      ...more,
+    );
+  const pointed = pointing();
+  const option = () => make("option", { value: layers, selected: pointed !== null }, say(SAYS.pointer));
+  const pointer = seen.pointed ? [option()] : [];
+  const instead = pointed
+    ? bar(say(SAYS.vocabulary), tensorOf(pointed).number(chosen.place, read.length), "muted")
+    : [];
+  return make(
+    "div",
+    { id: "looked" },
+    make("h2", {}, say(SAYS.looked)),
+    make(
+      "p",
+      { class: "choosers" },
+      chooser("layer", layers, SAYS.every, ...pointer),
+      ...(pointed ? [] : [chooser("head", heads, SAYS.mean)]),
+    ),
+    make("dl", { class: "shares" }, ...instead, ...best.flatMap((key) => bar(readName(key), shares[key]))),
+  );
 }
 
 function drawPanel() {
   element("panel").replaceChildren(expectedPart(), lookedPart());
   const shares = seen.weights ? looks() : [];
-  for (const piece of element("flow").querySelectorAll(".piece")) {
+  /** @type {NodeListOf<HTMLElement>} */
+  const pieces = element("flow").querySelectorAll(".piece");
+  for (const piece of pieces) {
     const { place, key } = piece.dataset;
-    piece.style.setProperty("--look", Number(key) <= chosen.place ? shade(shares[key] ?? 0).toFixed(3) : 0);
+    const share = Number(key) <= chosen.place ? (shares[Number(key)] ?? 0) : 0;
+    piece.style.setProperty("--look", share > 0 ? shade(share).toFixed(3) : "0");
     if (place === undefined) continue;
     piece.setAttribute("aria-pressed", String(Number(place) === chosen.place));
     piece.tabIndex = Number(place) === chosen.place ? 0 : -1;
   }
 }
 
+/** @type {(place: number) => void} */
 function select(place) {
   if (place === chosen.place) return;
   chosen.place = place;
@@ -133,12 +274,11 @@ function select(place) {
 }
 
 function drawAll() {
-  document.documentElement.lang = page.language;
+  document.documentElement.lang = reader.language;
   element("caution").textContent = seen.weights ? say(SAYS.caution) : "";
   header();
   element("sections").replaceChildren(textSection(), make("section", { class: "panel", id: "panel" }));
   drawPanel();
 }
 
-page.language = /^ko\b/.test(navigator.language) ? "ko" : "en";
 drawAll();

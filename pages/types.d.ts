@@ -1,0 +1,323 @@
+// What Python puts into a page as JSON, and what the pages' scripts share. docs/files.md describes a scene in words.
+
+/** A sentence in both languages of the pages. */
+type Both = { en: string; ko: string };
+type Language = keyof Both;
+
+// Elements: what dom.js makes them of.
+
+/** What may stand in an element; false, null and undefined are left out. */
+type Child = Node | string | false | null | undefined;
+type Attribute = string | number | boolean | null | undefined;
+type Settings = Record<string, string | number>;
+type Handlers<Made> = {
+  [Name in keyof HTMLElementEventMap as `on${Name}`]?: (
+    event: HTMLElementEventMap[Name] & { currentTarget: Made },
+  ) => unknown;
+};
+type Attributes<Made> = Handlers<Made> & { style?: Settings; data?: Settings } & {
+  [name: string]: Attribute | Settings | ((event: never) => unknown);
+};
+
+// Numbers: regard/view/arrays.py.
+
+interface Packed {
+  type: "share" | "half";
+  shape: number[];
+  /** 16 bits each, in base64. */
+  data: string;
+}
+
+// The page of attention: regard/tasks/translation/attention.py and page.py.
+
+type Kind = "cross" | "encoder" | "decoder";
+type Stack = "encoder" | "decoder";
+/** One head by its number, or how all of them are put together. */
+type Head = number | "mean" | "max";
+
+/** The pieces from `first` up to, not including, `end`. */
+interface Word {
+  first: number;
+  end: number;
+  text: string;
+}
+
+interface Side {
+  text: string;
+  tokens: string[];
+  words: Word[];
+}
+
+interface Weights {
+  /** What the model calls its layers; empty if they cannot be switched. */
+  names: string[];
+  /** The heads of each layer that were switched off. */
+  silent: number[][];
+  /** [layers, heads, queries, keys] */
+  weights: Packed;
+}
+
+interface Alternatives {
+  tokens: string[];
+  probabilities: number[];
+  logits: number[];
+  /** Of the piece that was written … */
+  probability: number;
+  /** … and its place among all pieces; 1 is the most probable. */
+  rank: number;
+}
+
+interface SearchPath {
+  /** Which of the step before's `kept`. */
+  parent: number;
+  token: string;
+  log_probability: number;
+  total: number;
+  score: number;
+  text: string;
+}
+
+interface SearchStep {
+  kept: SearchPath[];
+  finished: SearchPath[];
+}
+
+interface Search {
+  beam: number;
+  sample: boolean;
+  nbest: number;
+  temperature: number;
+  top_k: number;
+  top_p: number;
+  no_repeat_ngram: number;
+  length_penalty: "paper" | "mean" | "none";
+  alpha: number;
+}
+
+/** The model's sizes and choices. */
+interface Shape {
+  architecture: string;
+  norm: "pre" | "post";
+  positions: "sinusoidal" | "learned";
+  width: number;
+  heads: number;
+  encoder_layers: number;
+  decoder_layers: number;
+  tied: boolean;
+  vocabulary: number;
+}
+
+interface Warning {
+  kind: "unseen" | "spelled" | "repeated";
+  side: "source" | "target";
+  /** Places among the side's words. */
+  words: number[];
+}
+
+/** One pass of the model over one part of a text. */
+interface Scene {
+  title: string;
+  facts: Record<string, string>;
+  shape: Shape;
+  /** How many parts the whole text has. */
+  parts: number;
+  source: Side;
+  target: Side;
+  /** What the decoder had before it when it wrote each piece. */
+  read: Side;
+  attention: Partial<Record<Kind, Weights>>;
+  alternatives: Alternatives[];
+  steps: SearchStep[];
+  search: Search | null;
+  /** What regard's own search found, where another engine wrote something else. */
+  beside?: string | null;
+  /** [positions, width] */
+  positions: Packed | null;
+  warnings: Warning[];
+  /** Recorded tensors by module and name; null if there was no room for them. */
+  walk: Record<string, Record<string, Packed>> | null;
+}
+
+/** regard/tasks/translation/movie_file.py */
+interface Movie {
+  probes: { source: Side; target: Side }[];
+  frames: Frame[];
+}
+
+interface Frame {
+  update: number;
+  metrics: Record<string, number>;
+  /** `cross` is [layers, heads, queries, keys]. */
+  probes: { cross: Packed; text: string }[];
+}
+
+/** What a page knows of the server behind it: `about` in regard/serve/answers.py. */
+interface LiveSettings {
+  models: LiveModel[];
+  most_characters: number;
+  most_beam: number | null;
+  examples: string[];
+}
+
+interface LiveModel {
+  name: string;
+  title: string;
+  languages: string;
+  /** The names of its attentions by kind. */
+  attentions: Record<string, string[]>;
+  heads: number;
+  beam: number;
+}
+
+interface AttentionPage {
+  scenes: Scene[];
+  movie: Movie | null;
+  live: LiveSettings | null;
+}
+
+// The page that asks other models: `asked_of` in regard/serve/answers.py.
+
+type AskPath = "/classify" | "/generate";
+
+interface AskModel {
+  name: string;
+  title: string;
+  path: AskPath;
+  /** Of a classifier. */
+  labels: string[] | null;
+}
+
+interface AskPage {
+  models: AskModel[];
+  most_characters: Record<AskPath, number>;
+  most_pieces: number;
+}
+
+// What the server answers: regard/serve/schemas.py.
+
+interface AttentionAnswer {
+  scenes: Scene[];
+}
+
+interface TranslateAnswer {
+  translations: { text: string; tokens: string[]; token_log_probabilities: number[] }[];
+}
+
+interface ClassifyAnswer {
+  classifications: { label: string; probabilities: Record<string, number>; windows: number; cut: boolean }[];
+}
+
+interface GenerateAnswer {
+  generations: { tokens: string[]; finish_reason: "end" | "length" | "stop"; cut: boolean }[];
+}
+
+// The page of a text: regard/tasks/language_model/page.py.
+
+interface WritingPage {
+  title: string;
+  facts: Record<string, string>;
+  text: string;
+  perplexity: number;
+  words: number;
+  read: string[];
+  tokens: string[];
+  expected: Omit<Alternatives, "logits">[];
+  /** [layers, heads, pieces, read] */
+  weights: Packed | null;
+  /** [pieces, read + 1], last the vocabulary */
+  pointed: Packed | null;
+}
+
+/** The maps of one decision: `_maps` in regard/tasks/classification/page.py. */
+interface Maps {
+  words: string[];
+  /** [layers, heads, words, words] */
+  weights: Packed;
+}
+
+// The page of learning curves: regard/view/curve.py.
+
+/** What a run wrote down at one update: `loss`, `bleu` or whatever was measured, by name. */
+interface Measured {
+  update: number;
+  seconds: number;
+  [measure: string]: number;
+}
+
+interface Run {
+  name: string;
+  train: Measured[];
+  valid: Measured[];
+  update: number;
+  seconds: number;
+  best: Record<string, Measured | null>;
+}
+
+interface CurvePage {
+  runs: Run[];
+  command: string;
+}
+
+// The page of a race: regard/race/verdict.py.
+
+interface Score {
+  name: string;
+  value: number;
+  low: number;
+  high: number;
+  signature: string;
+}
+
+interface Lane {
+  name: string;
+  parameters: number;
+  model: { architecture: string; width: number };
+  training: { learning_rate: number };
+  updates: number;
+  seconds: number;
+  curve: { update: number; seconds: number; loss: number; bleu: number }[];
+  tokens_per_second: number | null;
+  memory: number;
+  speed: { sentences: number; sentences_per_second: number; pieces_per_second: number };
+  scores: Score[];
+  /** BLEU by bucket of source lengths. */
+  lengths: Score[];
+}
+
+interface Bucket {
+  low: number;
+  high: number;
+  sentences: number;
+}
+
+/** Where a lane looked: the mean of its cross-attention, [target, source]. */
+interface Looks {
+  source: string[];
+  target: string[];
+  weights: Packed;
+}
+
+interface Sample {
+  source: string;
+  reference: string;
+  pieces: number;
+  translations: Record<string, string>;
+  /** By lane; null if it has no attention. */
+  looks: Record<string, Looks | null>;
+}
+
+interface RacePage {
+  name: string;
+  headline: string;
+  languages: string;
+  budget: { parameters: number; minutes: number | null };
+  training_pairs: number;
+  vocabulary: number;
+  beam: number;
+  test_set: { name: string; sentences: number };
+  buckets: Bucket[];
+  lanes: Lane[];
+  pairs: { a: string; b: string; metrics: { value: number; p_value: number }[] }[];
+  samples: Sample[];
+  command: string;
+}
