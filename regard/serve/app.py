@@ -24,8 +24,8 @@ from regard.serve.limits import DEFAULTS, Limits, Refusal
 from regard.serve.mistakes import HANDLERS
 from regard.serve.stream import Stream
 from regard.serve.worker import Job
-from regard.view.document import asset, document
 from regard.tasks.translation.page import render
+from regard.view.document import asset, document
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     404: {"model": schemas.Problem, "description": "No such model"},

@@ -220,5 +220,5 @@ def test_validation_text_is_read_but_never_downloaded() -> None:
     )
     assert len(validation_pairs(bundled)) == 1_665
     absent = config.ParallelText(valid=("nowhere.tsv",), download={"nowhere.tsv": "http://localhost:1/ " + "0" * 64})
-    with pytest.raises(DataError, match=r"no file nowhere\.tsv"):
+    with pytest.raises(DataError, match=r"nobody said in which folder nowhere\.tsv is"):
         validation_pairs(absent)

@@ -308,7 +308,7 @@ def test_choosing_an_engine_leaves_the_model_alone(model_file: Path, int8: bool,
 def test_a_translator_keeps_only_the_model_that_computes(model_file: Path, int8: bool) -> None:
     trained = load_trained(model_file)
     engine = chosen(trained, int8=int8)
-    translator = Translator(trained.model, trained.tokenizer, trained.recipe, {}, engine)
+    translator = Translator(trained.model, trained.assets.tokenizer, trained.recipe, {}, engine)
     held = weakref.ref(trained.model.decoder[0])  # type: ignore[index, union-attr]
     del trained
     gc.collect()

@@ -15,6 +15,7 @@ from regard.errors import UsageError
 from regard.models.shortlist import Lexicon
 from regard.tasks.trained import load_trained, save_trained
 from regard.tasks.translation.alignment.align import align
+from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.evaluation import TestSet
 from regard.tasks.translation.heads import head_importance
 from regard.tasks.translation.translator import Translator
@@ -39,7 +40,7 @@ def rival(
 @pytest.fixture
 def stored(rival: Translator, tmp_path: Path) -> Path:
     path = tmp_path / "model.safetensors"
-    save_trained(path, dict(rival.model.named_parameters()), rival.recipe, rival.tokenizer, {})
+    save_trained(path, dict(rival.model.named_parameters()), rival.recipe, TranslationAssets(rival.tokenizer), {})
     return path
 
 

@@ -38,8 +38,8 @@ def recipe(tmp_path_factory: pytest.TempPathFactory, tiny_recipe: config.Transla
         tiny_recipe.data, train=("train.tsv",), valid=("valid.tsv",), test={"own": ("test.tsv",)},
         folder=str(folder), prepared=str(folder / "prepared"),
     )  # fmt: skip
-    training = config.Training(batch_tokens=128, validate_sentences=7)
-    return replace(tiny_recipe, data=data, training=training, tokenizer=replace(tiny_recipe.tokenizer, pieces=350))
+    training = config.TranslationTraining(batch_tokens=128, validate_sentences=7)
+    return replace(tiny_recipe, data=data, training=training, tokenizer=replace(tiny_recipe.tokenizer, vocabulary=350))
 
 
 @pytest.fixture(scope="module")
