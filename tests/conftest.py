@@ -23,6 +23,16 @@ from regard.tasks.translator import Translator
 SYLLABLES = [consonant + vowel for consonant in "bdkmnt" for vowel in "aeiou"]
 
 
+SLOW_SECONDS = 900  # longer than any patience of their own, so that what they wait for in vain is said first
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """No test may hang: pyproject.toml limits every one, and here those marked slow get more."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+
+
 def made_up_sentences(seed: int, count: int = 300) -> list[str]:
     """Sentences of two to nine words from a vocabulary of 200."""
     chance = random.Random(seed)
