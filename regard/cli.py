@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 from typing import Annotated
 
 import typer
@@ -55,6 +57,7 @@ app.registered_commands.sort(
 
 def main() -> None:
     """The entry point: mistakes become one message and exit code 2, Ctrl-C 130, a closed pipe 1 and silence."""
+    _hear_interrupts()
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # before torch: large pages, some 5 % of a training step
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Like the input, whatever the terminal claims; half a surrogate pair, which an argument may hold, becomes "?".
@@ -72,6 +75,12 @@ def main() -> None:
     except (RegardError, OSError) as error:  # the system's own words name the file and what is wrong with it
         errors.print(visible(f"regard: {error}"), style="red", highlight=False, markup=False, soft_wrap=True)
         sys.exit(2)
+
+
+def _hear_interrupts() -> None:
+    """Where SIGINT is inherited as ignored, as by a script's jobs in the background, Python leaves it so: kill -INT too."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @app.callback(invoke_without_command=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import random
 
@@ -21,6 +22,16 @@ from regard.tasks.translation.training import translation_loss
 from regard.tasks.translation.translator import Translator
 
 SYLLABLES = [consonant + vowel for consonant in "bdkmnt" for vowel in "aeiou"]
+
+
+SLOW_SECONDS = 900  # longer than any patience of their own, so that what they wait for in vain is said first
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """No test may hang: pyproject.toml limits every one, and here those marked slow get more."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
 
 
 def made_up_sentences(seed: int, count: int = 300) -> list[str]:
@@ -54,7 +65,17 @@ def tiny_translator(tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Token
     return taught(tiny_recipe, tiny_tokenizer)
 
 
-def taught(recipe: config.TranslationRecipe, tokenizer: Tokenizer) -> Translator:
+@pytest.fixture(scope="session")
+def exact_translator(tiny_translator: Translator) -> Translator:
+    return in_double(tiny_translator)
+
+
+def in_double(translator: Translator) -> Translator:
+    """The same in double precision: where two ways to compute must write the same, no rounding decides what they write."""
+    return Translator(copy.deepcopy(translator.model).double(), translator.tokenizer, translator.recipe)
+
+
+def taught(recipe: config.TranslationRecipe, tokenizer: Tokenizer, updates: int = 60) -> Translator:
     """Has seen sixteen sentences often, so that its outputs differ from source to source and come to an end."""
     sources = [np.array(ids) for ids in tokenizer.encode_all(made_up_sentences(1, 16), "source")]
     targets = [np.array(ids) for ids in tokenizer.encode_all(made_up_sentences(2, 16), "target")]
@@ -64,7 +85,7 @@ def taught(recipe: config.TranslationRecipe, tokenizer: Tokenizer) -> Translator
     torch.manual_seed(1)
     model = build(recipe.model, tokenizer.size("source"), tokenizer.size("target"))
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3, betas=(0.9, 0.98))
-    for _ in range(60):
+    for _ in range(updates):
         loss = translation_loss(model, source, read, wanted, smoothing=0.1).smoothed
         optimizer.zero_grad()
         (loss / (wanted != PAD).sum()).backward()

@@ -390,9 +390,13 @@ def test_options_that_cannot_be(run: Path) -> None:
 
 @contextmanager
 def started(run: Path, *options: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """`regard translate RUN`, answering line by line, which waits for its first line inside the `with`."""
+    """`regard translate RUN`, answering line by line, which waits for its first line inside the `with`.
+
+    It is born deaf to SIGINT, as a job in the background of a script is.
+    """
     program = f"""
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
 from regard import cli
 from regard.commands import translating
 from regard.tasks.translation.translator import Translator

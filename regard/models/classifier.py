@@ -106,7 +106,7 @@ class Votes(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Ids [S, T] → votes [S, C], divided by the root of how many voted, so that long texts are no more certain."""
         runs = self.runs(ids)  # [S, R]
-        counted = (runs != PAD).float()
+        counted = (runs != PAD).to(self.table.weight.dtype)
         votes = nn.functional.embedding_bag(runs, self.table.weight, mode="sum", per_sample_weights=counted)  # [S, C]
         return votes * self.loudness(runs)
 

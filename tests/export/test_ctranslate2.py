@@ -23,8 +23,9 @@ from regard.tasks.trained import save_trained
 from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.native import decode
 from regard.tasks.translation.translator import Translator
-from tests.conftest import made_up_sentences
-from tests.export.variants import each_variant, require_same, source_ids, trained
+from tests.conftest import made_up_sentences, taught
+from tests.decoding.steady import steady
+from tests.export.variants import each_variant, require_agreement, require_same, source_ids, trained
 
 pytest.importorskip("ctranslate2")
 
@@ -50,10 +51,8 @@ def test_every_kind_of_model_writes_the_same(variant: str, tiny_recipe: config.T
     model = trained(variant, tiny_recipe)
     exported, sources = open_engine(model), source_ids(model)
     for beam in (1, 5):
-        search = Search(beam=beam)
-        ours = decode(model.model, sources, search, model.recipe.decoding)
+        ours = require_agreement(model, exported, sources, Search(beam=beam))
         assert len({found[0].tokens for found in ours}) > 1  # or anything would do
-        require_same(ours, exported.decode(sources, search, model.recipe.decoding))
 
 
 @pytest.mark.parametrize(
@@ -69,10 +68,8 @@ def test_every_kind_of_model_writes_the_same(variant: str, tiny_recipe: config.T
     ids=["greedy", "beam", "nbest", "mean", "none", "alpha"],
 )
 def test_options_mean_the_same(search: Search, known: Trained, engine: CTranslate2Engine) -> None:
-    sources, settings = sentences(known), known.recipe.decoding
-    ours = decode(known.model, sources, search, settings)
+    ours = require_agreement(known, engine, sentences(known), search)
     assert {found[0].finish_reason for found in ours} >= {"end"}
-    require_same(ours, engine.decode(sources, search, settings))
 
 
 @pytest.mark.parametrize(("ratio", "extra"), [(0.0, 1), (0.0, 3), (0.5, 0), (1.0, 0)])
@@ -81,10 +78,8 @@ def test_each_sentence_has_its_own_limit(
     ratio: float, extra: int, beam: int, known: Trained, engine: CTranslate2Engine
 ) -> None:
     settings = replace(known.recipe.decoding, max_ratio=ratio, max_extra=extra)
-    sources = sentences(known)
-    ours = decode(known.model, sources, Search(beam=beam), settings)
+    ours = require_agreement(known, engine, sentences(known), Search(beam=beam), settings)
     assert any(found[0].finish_reason == "length" for found in ours)
-    require_same(ours, engine.decode(sources, Search(beam=beam), settings))
 
 
 def test_nothing_is_written_where_nothing_may_be(known: Trained, engine: CTranslate2Engine) -> None:
@@ -98,11 +93,9 @@ def test_an_output_may_be_empty(tiny_recipe: config.TranslationRecipe) -> None:
     silent = trained("untied", tiny_recipe)
     with torch.no_grad():
         silent.model.output.weight[END, 0] += 10
-    sources, settings = source_ids(silent), silent.recipe.decoding
     for beam in (1, 3):
-        ours = decode(silent.model, sources, Search(beam=beam), settings)
+        ours = require_agreement(silent, open_engine(silent), source_ids(silent), Search(beam=beam))
         assert {found[0].tokens for found in ours} == {()}
-        require_same(ours, open_engine(silent).decode(sources, Search(beam=beam), settings))
 
 
 @pytest.mark.parametrize("beam", [1, 5])
@@ -112,8 +105,9 @@ def test_a_prefix_is_kept_and_counts(beam: int, known: Trained, engine: CTransla
     theirs = engine.decode(sources, search, settings, prefixes)
     ours = decode(known.model, sources, search, settings, prefixes)
     assert all(found[0].tokens[: len(prefix)] == tuple(prefix) for found, prefix in zip(theirs, prefixes, strict=True))
-    same = [(left, right) for left, right in zip(ours, theirs, strict=True) if left[0].tokens == right[0].tokens]
-    assert len(same) >= len(sources) - 1  # CTranslate2 lets a beam end right after a prefix only in first place
+    sure = steady(known.model, sources, search, settings, prefixes)
+    same = [(ours[place], theirs[place]) for place in sure if ours[place][0].tokens == theirs[place][0].tokens]
+    assert len(same) >= len(sure) - 1  # CTranslate2 lets a beam end right after a prefix only in first place
     require_same([left for left, _ in same], [right for _, right in same])
 
 
@@ -127,6 +121,7 @@ def test_no_repeat_ngram_is_kept(known: Trained, engine: CTranslate2Engine) -> N
 
 def test_a_batch_changes_nothing(known: Trained, engine: CTranslate2Engine) -> None:
     sources, settings = sentences(known), known.recipe.decoding
+    sources = [sources[place] for place in steady(known.model, sources, Search(), settings)]
     alone = [engine.decode([source], Search(), settings)[0] for source in sources]
     require_same(alone, engine.decode(sources, Search(), settings))
     require_same(alone, engine.decode(sources, Search(), replace(settings, batch_tokens=1)))
@@ -134,6 +129,7 @@ def test_a_batch_changes_nothing(known: Trained, engine: CTranslate2Engine) -> N
 
 def test_without_exactness_only_the_scores_suffer(known: Trained, engine: CTranslate2Engine) -> None:
     sources, settings = sentences(known), known.recipe.decoding
+    sources = [sources[place] for place in steady(known.model, sources, Search(), settings)]
     exact, quick = engine.decode(sources, Search(), settings), open_engine(known, exact=False).decode(
         sources, Search(), settings
     )  # fmt: skip
@@ -143,7 +139,14 @@ def test_without_exactness_only_the_scores_suffer(known: Trained, engine: CTrans
         assert right.token_log_probabilities == ()
 
 
-def test_int8_is_smaller_and_leaves_the_original_alone(known: Trained, tmp_path: Path) -> None:
+def test_int8_is_smaller_and_leaves_the_original_alone(tiny_translator: Translator, tmp_path: Path) -> None:
+    """What it knows by heart survives 8 bits in good part; of other sentences rounding decides, so they tell nothing.
+
+    In part: on a CPU with AVX2 and no VNNI CTranslate2 keeps 10 of the 16, though each token has more than half of the
+    probability, and the native 8 bits, which are coarser, keep all (tests/tasks/test_engines.py).
+    """
+    each = taught(tiny_translator.recipe, tiny_translator.tokenizer, updates=200)
+    known = Trained(each.model, each.tokenizer, each.recipe, each.provenance)
     before = {name: weight.clone() for name, weight in unique_weights(known.model).items()}
     sizes = []
     for int8 in (False, True):
@@ -151,9 +154,11 @@ def test_int8_is_smaller_and_leaves_the_original_alone(known: Trained, tmp_path:
         sizes.append((tmp_path / str(int8) / "model.bin").stat().st_size)
     assert sizes[1] < 0.5 * sizes[0]
     assert all(torch.equal(weight, before[name]) for name, weight in unique_weights(known.model).items())
-    ours = decode(known.model, sentences(known), Search(), known.recipe.decoding)
-    theirs = CTranslate2Engine(tmp_path / "True").decode(sentences(known), Search(), known.recipe.decoding)
-    assert sum(left[0].tokens == right[0].tokens for left, right in zip(ours, theirs, strict=True)) > 0.5 * len(ours)
+    by_heart, greedy = sentences(known)[:16], Search(beam=1)
+    ours = decode(known.model, by_heart, greedy, known.recipe.decoding)
+    theirs = CTranslate2Engine(tmp_path / "True").decode(by_heart, greedy, known.recipe.decoding)
+    assert min(min(found[0].token_log_probabilities) for found in ours) > -0.7  # nothing else has as much as half
+    assert sum(left[0].tokens == right[0].tokens for left, right in zip(ours, theirs, strict=True)) >= 4
 
 
 def test_samples_are_refused(known: Trained, engine: CTranslate2Engine) -> None:
@@ -190,10 +195,7 @@ def test_an_export_of_another_state_is_not(run: Path, known: Trained, tiny_recip
     save_trained(file, unique_weights(other.model), other.recipe, TranslationAssets(other.tokenizer), {})
     used = open_engine(run)
     assert str(run / "ctranslate2") in used.notice
-    require_same(
-        decode(other.model, source_ids(other), Search(), other.recipe.decoding),
-        used.decode(source_ids(other), Search(), other.recipe.decoding),
-    )
+    require_agreement(other, used, source_ids(other), Search())
 
 
 def test_eight_bits_do_not_stand_for_thirty_two(run: Path, known: Trained) -> None:

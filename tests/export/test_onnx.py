@@ -13,8 +13,8 @@ from regard import config
 from regard.decoding.options import Search
 from regard.errors import CheckpointError, UsageError
 from regard.export.onnx import OnnxModel, export_onnx
-from regard.tasks.translation.native import Native, decode
-from tests.export.variants import each_variant, require_same, source_ids, trained
+from regard.tasks.translation.native import Native
+from tests.export.variants import each_variant, require_agreement, source_ids, trained
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -27,9 +27,9 @@ def test_every_kind_of_model_writes_the_same(
     model = trained(variant, tiny_recipe)
     export_onnx(model, tmp_path / "out")
     assert not model.model.training
-    exported, sources, settings = Native(OnnxModel(tmp_path / "out")), source_ids(model), model.recipe.decoding
+    exported, sources = Native(OnnxModel(tmp_path / "out")), source_ids(model)
     for search in (Search(beam=1), Search(beam=4, nbest=3, no_repeat_ngram=2), Search(sample=True, nbest=2, seed=3)):
-        require_same(decode(model.model, sources, search, settings), exported.decode(sources, search, settings))
+        require_agreement(model, exported, sources, search)
 
 
 def test_prefixes_batches_and_shapes(tiny_recipe: config.TranslationRecipe, tmp_path: Path) -> None:
@@ -40,10 +40,7 @@ def test_prefixes_batches_and_shapes(tiny_recipe: config.TranslationRecipe, tmp_
     prefixes = [source[: number % 3] for number, source in enumerate(sources)]
     for tokens in (1, 10_000):
         settings = replace(model.recipe.decoding, batch_tokens=tokens)
-        require_same(
-            decode(model.model, sources, Search(), settings, prefixes),
-            exported.decode(sources, Search(), settings, prefixes),
-        )
+        require_agreement(model, exported, sources, Search(), settings, prefixes)
 
 
 def test_finished_sentences_leave(tiny_recipe: config.TranslationRecipe, tmp_path: Path) -> None:

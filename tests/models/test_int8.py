@@ -29,7 +29,10 @@ def test_a_row_does_not_depend_on_its_neighbours() -> None:
     rounded = Int8Linear(exact.weight, exact.bias)
     x = torch.randn(5, 64)
     x[3] *= 1_000  # would take all the range if the batch shared it
-    assert torch.equal(rounded(x), torch.cat([rounded(row[None]) for row in x]))
+    alone = torch.cat([rounded(row[None]) for row in x])
+    torch.testing.assert_close(
+        rounded(x), alone, atol=0.05, rtol=0.01
+    )  # zeros, if they did; a step of 8 bits may differ
 
 
 def test_the_bias_is_exact_and_zeros_stay_zeros() -> None:

@@ -52,6 +52,12 @@ class Watched(Translator):
         return super().translate(text, **options)
 
 
+@pytest.fixture(scope="session")
+def tiny_translator(exact_translator: Translator) -> Translator:
+    """In double precision: what a server translates together must be what is translated alone."""
+    return exact_translator
+
+
 @pytest.fixture
 def watched(tiny_translator: Translator) -> Iterator[Watched]:
     made = Watched(tiny_translator)
@@ -80,7 +86,7 @@ def make_classifier(tokenizer: Tokenizer) -> Classifier:
     torch.manual_seed(1)
     labels = ["dull", "7", "기쁨"]  # JavaScript puts numbers first
     model = build(recipe.model, tokenizer.size("source"), len(labels))
-    return Classifier(model, recipe, ClassificationAssets(tokenizer, tuple(labels)))
+    return Classifier(model.double(), recipe, ClassificationAssets(tokenizer, tuple(labels)))  # no rounding decides
 
 
 def make_writer(tokenizer: Tokenizer) -> TextGenerator:
@@ -88,7 +94,7 @@ def make_writer(tokenizer: Tokenizer) -> TextGenerator:
         name="prose", data=config.PlainText(max_tokens=20), model=config.TextDecoder(**SHAPE)
     )
     torch.manual_seed(2)
-    return TextGenerator(build(recipe.model, tokenizer.size("source")), tokenizer, recipe)
+    return TextGenerator(build(recipe.model, tokenizer.size("source")).double(), tokenizer, recipe)
 
 
 @pytest.fixture(scope="session")
@@ -104,7 +110,7 @@ def tiny_writer(tiny_tokenizer: Tokenizer) -> TextGenerator:
 @pytest.fixture(scope="session")
 def tiny_file(tiny_translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("serve") / "tiny.safetensors"
-    weights = unique_weights(tiny_translator.model)
+    weights = {name: weight.float() for name, weight in unique_weights(tiny_translator.model).items()}
     save_trained(
         path, weights, tiny_translator.recipe, TranslationAssets(tiny_translator.tokenizer), tiny_translator.provenance
     )

@@ -22,9 +22,10 @@ from regard.serve.limits import DEFAULTS, read_limits
 from regard.serve.start import name_models, serve
 from tests.serve.conftest import PATIENCE, SENTENCES, until
 
-# Says when a translation begins, and waits for a line before it goes on.
+# Says when a translation begins, and waits for a line before it goes on. Deaf to SIGINT at birth, as a script's jobs are.
 PROGRAM = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
 from regard.serve.start import serve
 from regard.tasks.translation.translator import Translator
 

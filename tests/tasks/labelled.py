@@ -33,7 +33,7 @@ def tokenizer() -> Tokenizer:
 
 
 def untrained(temperature: float = 1.0, data: Mapping[str, Any] = MappingProxyType({}), **model: Any) -> Classifier:
-    """With loud weights, so that answers differ from text to text."""
+    """With loud weights, so that answers differ from text to text, in double precision: no rounding decides a label."""
     shape = {"width": 16, "feed_forward": 32, "heads": 2, "layers": 2, "dropout": 0.3, "max_positions": 80, **model}
     recipe = config.ClassificationRecipe(
         name="untrained",
@@ -45,4 +45,4 @@ def untrained(temperature: float = 1.0, data: Mapping[str, Any] = MappingProxyTy
     torch.nn.init.normal_(made.output.weight, std=2.0)
     if made.votes is not None:
         torch.nn.init.normal_(made.votes.table.weight, std=0.1)
-    return Classifier(made, recipe, ClassificationAssets(tokenizer(), tuple(LABELS), temperature))
+    return Classifier(made.double(), recipe, ClassificationAssets(tokenizer(), tuple(LABELS), temperature))

@@ -129,13 +129,13 @@ def test_any_text_has_an_answer(tiny_translator: Translator) -> None:
     assert "the target has" in found[10].trouble
 
 
-def test_company_changes_nothing(tiny_translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_company_changes_nothing(exact_translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
     """However pairs share batches and blocks, and whatever stands between them, each answer is at its place."""
     lines = list(zip(made_up_sentences(1, 12), made_up_sentences(2, 12), strict=True))
     mixed = [pair for each in zip(lines, [*ODD, ("", "")], strict=True) for pair in each]
-    alone = [str(next(stream(tiny_translator, [pair], Choice(WRITTEN)))) for pair in mixed]
+    alone = [str(next(stream(exact_translator, [pair], Choice(WRITTEN)))) for pair in mixed]
     monkeypatch.setattr(aligning, "LOOK_AHEAD", 5)
-    assert [str(each) for each in stream(tiny_translator, mixed, Choice(WRITTEN))] == alone
+    assert [str(each) for each in stream(exact_translator, mixed, Choice(WRITTEN))] == alone
     taken = 0
 
     def endless() -> Iterator[tuple[str, str]]:
@@ -144,7 +144,7 @@ def test_company_changes_nothing(tiny_translator: Translator, monkeypatch: pytes
             taken += 1
             yield mixed[taken % len(mixed)]
 
-    answers = stream(tiny_translator, endless(), Choice(WRITTEN))
+    answers = stream(exact_translator, endless(), Choice(WRITTEN))
     next(answers)
     assert taken == 5  # memory holds one block
 

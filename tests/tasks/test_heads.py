@@ -56,20 +56,20 @@ def test_a_head_that_says_nothing_is_worth_nothing(tiny_translator: Translator) 
     assert any(each.any() for each in found.differences.values())
 
 
-def test_numbers_are_those_of_translating_again(tiny_translator: Translator) -> None:
+def test_numbers_are_those_of_translating_again(exact_translator: Translator) -> None:
     test_set = known(6)
-    found = head_importance(tiny_translator, test_set, resamples=100)
-    again = head_importance(tiny_translator, test_set, resamples=100)
+    found = head_importance(exact_translator, test_set, resamples=100)
+    again = head_importance(exact_translator, test_set, resamples=100)
     assert found.to_dict() == again.to_dict()
     assert {kind: each.shape for kind, each in found.differences.items()} == dict.fromkeys(found.differences, (2, 4))
 
     def greedy() -> float:
-        texts = [each.text for each in tiny_translator.translate(test_set.sources, beam=1)]
-        return bleu(texts, test_set.references, tiny_translator.recipe.data.target_language)
+        texts = [each.text for each in exact_translator.translate(test_set.sources, beam=1)]
+        return bleu(texts, test_set.references, exact_translator.recipe.data.target_language)
 
     whole = greedy()
     assert found.bleu == pytest.approx(whole)
-    with tiny_translator.changed(off={"decoder.1.self_attention": [2]}):
+    with exact_translator.changed(off={"decoder.1.self_attention": [2]}):
         assert found.differences["decoder"][1, 2] == pytest.approx(greedy() - whole)
     assert greedy() == whole  # all heads are on again
 

@@ -104,15 +104,15 @@ def test_validation_is_of_every_token_and_of_sentences_from_all_over(
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_validation_bleu_is_that_of_the_texts_it_would_write(
-    recipe: config.TranslationRecipe, prepared: Prepared, tiny_translator: Translator, language: str
+    recipe: config.TranslationRecipe, prepared: Prepared, exact_translator: Translator, language: str
 ) -> None:
     """With the learned tokenizer's model, so that the outputs share words with the references."""
     recipe = replace(recipe, data=replace(recipe.data, target_language=language))
-    task = task_of(recipe, replace(prepared, tokenizer=tiny_translator.tokenizer))
+    task = task_of(recipe, replace(prepared, tokenizer=exact_translator.tokenizer))
     with torch.inference_mode():
-        found = task.validate(tiny_translator.model)["bleu"]
+        found = task.validate(exact_translator.model)["bleu"]
     sources = [source for source, target in PAIRS[:30] if target in task.references]
-    texts = [each.text for each in tiny_translator.translate(sources, beam=1, length_penalty="none")]
+    texts = [each.text for each in exact_translator.translate(sources, beam=1, length_penalty="none")]
     assert found == pytest.approx(score(texts, task.references, target_language=language)[0].value)
     assert found > 1
 

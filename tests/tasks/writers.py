@@ -35,13 +35,13 @@ def recipe_of(
 
 
 def untaught(tokenizer: Tokenizer, recipe: config.LanguageRecipe, seed: int = 0) -> TextGenerator:
-    """Knows nothing, but is of a decided opinion."""
+    """Knows nothing, but is of a decided opinion, and in double precision, so that no rounding decides between two."""
     torch.manual_seed(seed)
     model = build(recipe.model, tokenizer.size("source"))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(2)
-    return TextGenerator(model, tokenizer, recipe)
+    return TextGenerator(model.double(), tokenizer, recipe)
 
 
 def mixed_tokenizer(kind: str = "bpe") -> Tokenizer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import resource
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -181,11 +182,28 @@ def test_not_a_number(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {**after, "config.toml": ""} == {**before, "config.toml": ""}
 
 
-@pytest.mark.parametrize("failing", [1, 2, 3])
-def test_a_full_disk(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int) -> None:
-    """The snapshot, the model or the checkpoint of update 10 does not fit."""
-    run = tmp_path / "run"
+@pytest.fixture(scope="module")
+def begun(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of nine updates, to be copied."""
+    run = tmp_path_factory.mktemp("begun") / "run"
     train(recipe, run, "training.updates=9")
+    return run
+
+
+@pytest.fixture(scope="module")
+def gone_on(recipe: Path, begun: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What that run holds at its end."""
+    run = shutil.copytree(begun, tmp_path_factory.mktemp("gone-on") / "run")
+    train(recipe, run)
+    return contents(run)
+
+
+@pytest.mark.parametrize("failing", [1, 2, 3])
+def test_a_full_disk(
+    recipe: Path, begun: Path, gone_on: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+) -> None:
+    """The snapshot, the model or the checkpoint of update 10 does not fit."""
+    run = shutil.copytree(begun, tmp_path / "run")
     before, original, count = contents(run), regard.checkpoint.save_file, 0
 
     def save_file(tensors: Any, path: Path, metadata: Any) -> None:
@@ -202,9 +220,7 @@ def test_a_full_disk(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not list(run.rglob("*.tmp"))
     assert contents(run)["checkpoints/last.safetensors"] == before["checkpoints/last.safetensors"]
     train(recipe, run)
-    train(recipe, tmp_path / "straight", "training.updates=9")
-    train(recipe, tmp_path / "straight")
-    assert contents(run) == contents(tmp_path / "straight")
+    assert contents(run) == gone_on
 
 
 def small_files_only(size: int) -> None:
@@ -213,9 +229,8 @@ def small_files_only(size: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_system_that_refuses_to_write(recipe: Path, tmp_path: Path) -> None:
-    run, output = tmp_path / "run", tmp_path / "output"
-    train(recipe, run, "training.updates=9")
+def test_a_system_that_refuses_to_write(recipe: Path, begun: Path, tmp_path: Path) -> None:
+    run, output = shutil.copytree(begun, tmp_path / "run"), tmp_path / "output"
     before = contents(run)
     code = finish(start(arguments(recipe, run), output, small_files_only, 50_000))
     text = output.read_text(encoding="utf-8")

@@ -1,11 +1,14 @@
-"""Ctrl-C and SIGTERM: the update is finished, saved, and the command to go on is told."""
+"""Ctrl-C, SIGTERM and a closed terminal: the update is finished, saved, and the command to go on is told."""
 
 from __future__ import annotations
 
 import os
+import select
 import signal
+import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,7 @@ from tests.training.toy import PATIENCE, arguments, command, contents, finish, p
 ENDLESS = ("training.updates=1_000_000", "training.validate_every=1_000_000", "training.checkpoint_every=0")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_the_first_signal_is_a_request(number: signal.Signals) -> None:
     before = signal.getsignal(number)
     with StopRequest() as stop:
@@ -29,8 +32,25 @@ def test_the_first_signal_is_a_request(number: signal.Signals) -> None:
     assert signal.getsignal(number) is before
 
 
-def test_a_later_second_signal_acts_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the background ignores
+@pytest.fixture
+def handler() -> Iterator[Callable[[signal.Signals, Any], None]]:
+    """Sets what this process does about a signal, whatever it was born with; all is as before afterwards."""
+    before: dict[signal.Signals, Any] = {}
+
+    def handle(number: signal.Signals, how: Any) -> None:
+        before[number] = signal.signal(number, how)
+
+    yield handle
+    for number, how in before.items():
+        signal.signal(number, how)
+
+
+@pytest.mark.parametrize("found", [signal.default_int_handler, signal.SIG_IGN], ids=["foreground", "background"])
+def test_a_later_second_signal_acts_as_usual(
+    found: Any, handler: Callable[[signal.Signals, Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where SIGINT was found ignored, as a job in the background is born."""
+    handler(signal.SIGINT, found)
     with StopRequest() as stop:
         signal.raise_signal(signal.SIGTERM)
         now = time.monotonic()
@@ -38,7 +58,14 @@ def test_a_later_second_signal_acts_as_usual(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert stop.asked
-    signal.signal(signal.SIGINT, before)
+
+
+def test_nohup_stays_deaf_to_the_terminals_end(handler: Callable[[signal.Signals, Any], None]) -> None:
+    handler(signal.SIGHUP, signal.SIG_IGN)
+    with StopRequest() as stop:
+        signal.raise_signal(signal.SIGHUP)
+        assert not stop.asked
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
 
 
 def test_no_handlers_outside_the_main_thread() -> None:
@@ -93,8 +120,37 @@ def test_sigterm_saves_and_leaves(recipe: Path, tmp_path: Path) -> None:
     goes_on_equally(recipe, run, tmp_path / "straight")
 
 
+def take_terminal(name: str) -> None:
+    """Be what this terminal runs, and is told of its end."""
+    os.setsid()
+    terminal = os.open(name, os.O_RDWR)
+    for output in (1, 2):
+        os.dup2(terminal, output)
+    sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")  # those it has believe they are files
+
+
+@pytest.mark.slow
+def test_a_closed_terminal_saves_and_leaves(recipe: Path, tmp_path: Path) -> None:
+    """Nothing can be said any more, and trying to must not come before the checkpoint."""
+    run = tmp_path / "run"
+    ours, theirs = os.openpty()
+    process = start(arguments(recipe, run, *ENDLESS), tmp_path / "output", take_terminal, os.ttyname(theirs))
+
+    def read_until_under_way() -> bool:
+        while select.select([ours], [], [], 0)[0]:  # or its progress would fill the terminal and wait
+            os.read(ours, 65_536)
+        return under_way(run)
+
+    wait_for(read_until_under_way, still=process.is_alive)
+    os.close(theirs)
+    os.close(ours)
+    assert finish(process) == 0
+    assert progress(run)["update"] >= 50
+
+
 def never_finish(marker: Path) -> None:
-    """The third part is computed for ever."""
+    """The third part is computed for ever; and SIGINT is ignored at birth, as by a script's job in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     from regard.tasks.translation.training import TranslationTraining
 
     original, count = TranslationTraining.loss, 0
