@@ -43,7 +43,7 @@ def engine(known: Trained) -> CTranslate2Engine:
 
 
 def sentences(known: Trained) -> list[list[int]]:
-    return known.tokenizer.encode_all(made_up_sentences(1, 16) + made_up_sentences(3, 14), "source")
+    return known.assets.tokenizer.encode_all(made_up_sentences(1, 16) + made_up_sentences(3, 14), "source")
 
 
 @each_variant
@@ -146,7 +146,7 @@ def test_int8_is_smaller_and_leaves_the_original_alone(tiny_translator: Translat
     probability, and the native 8 bits, which are coarser, keep all (tests/tasks/test_engines.py).
     """
     each = taught(tiny_translator.recipe, tiny_translator.tokenizer, updates=200)
-    known = Trained(each.model, each.tokenizer, each.recipe, each.provenance)
+    known = Trained(each.model, each.recipe, TranslationAssets(each.tokenizer), each.provenance)
     before = {name: weight.clone() for name, weight in unique_weights(known.model).items()}
     sizes = []
     for int8 in (False, True):
@@ -173,7 +173,7 @@ def run(known: Trained, tmp_path: Path) -> Path:
         tmp_path / "model.safetensors",
         unique_weights(known.model),
         known.recipe,
-        TranslationAssets(known.tokenizer),
+        known.assets,
         {},
     )
     return tmp_path
@@ -192,7 +192,7 @@ def test_an_export_of_the_very_model_is_used(run: Path, known: Trained, monkeypa
 def test_an_export_of_another_state_is_not(run: Path, known: Trained, tiny_recipe: config.TranslationRecipe) -> None:
     file, other = run / "model.safetensors", trained("pre-norm", tiny_recipe)
     export_ctranslate2(known, run / "ctranslate2", made_from=fingerprint(file))
-    save_trained(file, unique_weights(other.model), other.recipe, TranslationAssets(other.tokenizer), {})
+    save_trained(file, unique_weights(other.model), other.recipe, other.assets, {})
     used = open_engine(run)
     assert str(run / "ctranslate2") in used.notice
     require_agreement(other, used, source_ids(other), Search())

@@ -23,7 +23,6 @@ from regard.export.folder import DESCRIPTION, fingerprint, read_description, rep
 from regard.export.onnx import export_onnx
 from regard.tasks.task import Trained
 from regard.tasks.trained import save_trained
-from regard.tasks.translation.assets import TranslationAssets
 from tests.export.variants import trained
 
 for package in ("ctranslate2", "onnx", "onnxruntime"):
@@ -49,9 +48,11 @@ def test_the_folder_documents_itself(
     assert description is not None
     assert description["recipe"]["model"]["norm"] == exported.recipe.model.norm
     text = "Bade miko."
-    for name, side in zip(description["sentencepiece"], SIDES[: 1 if exported.tokenizer.joint else 2], strict=True):
+    for name, side in zip(
+        description["sentencepiece"], SIDES[: 1 if exported.assets.tokenizer.joint else 2], strict=True
+    ):
         pieces = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "a" / "out" / name))
-        assert pieces.encode(text) == exported.tokenizer.encode(text, side)
+        assert pieces.encode(text) == exported.assets.tokenizer.encode(text, side)
 
 
 @each_export
@@ -150,9 +151,7 @@ def test_when_the_old_one_cannot_come_back_it_is_kept_and_said_where(
 def test_fingerprints_tell_models_apart(tiny_recipe: config.TranslationRecipe, tmp_path: Path) -> None:
     def stored(name: str, variant: str, provenance: dict[str, int]) -> str:
         each = trained(variant, tiny_recipe)
-        save_trained(
-            tmp_path / name, unique_weights(each.model), each.recipe, TranslationAssets(each.tokenizer), provenance
-        )
+        save_trained(tmp_path / name, unique_weights(each.model), each.recipe, each.assets, provenance)
         return fingerprint(tmp_path / name)
 
     first = stored("first", "paper", {})

@@ -51,7 +51,7 @@ def trained(variant: str, recipe: config.TranslationRecipe) -> Trained:
 
 def source_ids(trained: Trained, count: int = 12) -> list[list[int]]:
     """Sentences of several lengths."""
-    return trained.tokenizer.encode_all(made_up_sentences(3, count), "source")
+    return trained.assets.tokenizer.encode_all(made_up_sentences(3, count), "source")
 
 
 def require_agreement(

@@ -31,10 +31,10 @@ from regard.models.shortlist import Lexicon, Shortlists
 from regard.models.transposed import transpose_weights
 from regard.tasks.task import Trained
 from regard.tasks.trained import load_trained, save_trained
+from regard.tasks.translation import workers as crew_module
 from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.engine import choose_engine
 from regard.tasks.translation.native import Native
-from regard.tasks.translation.results import workers as crew_module
 from regard.tasks.translation.translator import Translator
 from regard.tasks.translation.workers import Crew, native_of
 from tests.conftest import made_up_sentences, taught
@@ -162,7 +162,7 @@ BUSY = """
 import torch
 from regard.decoding.options import Search
 from regard.models.transposed import transpose_weights
-from regard.tasks.translation.results import workers as crew_module
+from regard.tasks.translation import workers as crew_module
 from regard.tasks.translation.workers import Crew
 from tests.tasks.test_engines import SETTINGS, Parallel
 
