@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from regard.tasks.translation.attention import Alternatives, Attention, SearchPath, SearchStep, side_of
+from regard.tasks.alternatives import Alternatives
+from regard.tasks.translation.attention import Attention, SearchPath, SearchStep, side_of
 from regard.tasks.translation.page import render, write_page
 from regard.view.arrays import pack_shares
 from tests.browser.conftest import SENTENCE, Open

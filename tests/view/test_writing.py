@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 
 from regard.errors import UsageError
+from regard.tasks.alternatives import Alternatives
 from regard.tasks.language_model.page import TextLook, draw_writing, render_writing, share
-from regard.tasks.translation.attention import Alternatives
 from regard.view.arrays import unpack
 from tests.view.pages import at_random
 

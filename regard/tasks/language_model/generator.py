@@ -20,13 +20,13 @@ from regard.decoding.options import Hypothesis, Special
 from regard.decoding.search import search
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
+from regard.tasks.alternatives import alternatives
 from regard.tasks.language_model.evaluation import BATCH_TOKENS, Slide, read_along, sight_of, slides
 from regard.tasks.language_model.page import TextLook
 from regard.tasks.language_model.results import Generation, Manner, Options, TextScore
 from regard.tasks.language_model.streaming import Growing, Sliding, beginning, halt_at_stops
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
-from regard.tasks.translation.search_steps import alternatives
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from regard.errors import UsageError
-from regard.tasks.translation.attention import Alternatives
+from regard.tasks.alternatives import Alternatives
 from regard.view.arrays import pack_shares
 from regard.view.document import DRAWN, check_name, document, write_document
 from regard.view.words import SPACE, is_byte

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from regard.attention.record import Record
 from regard.errors import UsageError
+from regard.tasks.alternatives import Alternatives
 from regard.view.arrays import pack, pack_shares
 from regard.view.words import SPECIAL, is_byte, merge, repeated, texts_of, words_of
 
@@ -28,19 +29,6 @@ UNSEEN = 0.1
 """A source word is reported as unseen if no layer, its heads taken together, ever gave it this much attention."""
 WALKED = {"vectors", "positions", "query", "key", "value", "scores", "head_outputs", "added", "normed", "hidden",
           "output", "memory", "states"}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Alternatives:
-    """The most probable pieces for one position, and what became of the piece that was written there."""
-
-    tokens: list[str]
-    probabilities: list[float]
-    logits: list[float]
-    probability: float
-    """Of the piece that was written …"""
-    rank: int
-    """… and its place among all pieces; 1 is the most probable."""
 
 
 @dataclass(frozen=True)

@@ -2,30 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import torch
-from torch import Tensor
-
 from regard.data.tokenizer import Tokenizer
 from regard.decoding.trace import Candidate, Trace
-from regard.tasks.translation.attention import Alternatives, SearchPath, SearchStep
-
-SHOWN = 10
-
-
-def alternatives(logits: Tensor, written: Sequence[int], tokenizer: Tokenizer) -> list[Alternatives]:
-    """Of each position [T, V], the ten most probable pieces, and where the one stands that was written [T]."""
-    probabilities = logits.float().softmax(-1)  # [T, V]
-    best = probabilities.topk(min(SHOWN, logits.size(-1)))  # [T, 10]
-    chosen = torch.tensor(list(written), device=logits.device).unsqueeze(1)  # [T, 1]
-    probability = probabilities.gather(1, chosen)  # [T, 1]
-    ranks = (probabilities > probability).sum(1) + 1  # [T]
-    columns = (best.indices, best.values, logits.gather(1, best.indices), probability.squeeze(1), ranks)
-    return [
-        Alternatives(tokenizer.pieces(ids, "target"), shares, raw, own, rank)
-        for ids, shares, raw, own, rank in zip(*(each.tolist() for each in columns), strict=True)
-    ]
+from regard.tasks.translation.attention import SearchPath, SearchStep
 
 
 def search_steps(trace: Trace, tokenizer: Tokenizer) -> list[SearchStep]:

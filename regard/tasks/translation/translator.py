@@ -24,12 +24,13 @@ from regard.decoding.trace import Trace
 from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.encoder_decoder import EncoderDecoder as Model
+from regard.tasks.alternatives import alternatives
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.native import Native, known_pairs, log_probabilities
 from regard.tasks.translation.results import Options, PairScore, Translation, concatenate
-from regard.tasks.translation.search_steps import alternatives, search_steps
+from regard.tasks.translation.search_steps import search_steps
 from regard.tasks.translation.splitting import split_text
 from regard.tasks.translation.workers import native_of
 
