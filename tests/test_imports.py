@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "allocator": set(),
     "run_log": set(),
     "data": set(),
-    "bundled": {"__init__", "checkpoint", "tasks.translation.evaluation"},  # the scripts that made the files
+    "bundled": {"__init__", "checkpoint", "tasks.translation.evaluation", "tasks.trained"},  # the scripts that made the files
     "attention": set(),
     "models": {"attention"},
     "checkpoint": set(),
@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "attention.changes",
         "attention.record",
         "training.loss",
-        "training.task",
+        "training.trainable",
         "checkpoint",
         "export",  # what else can decode
         "decoding",
