@@ -151,7 +151,7 @@ interface Frame {
   probes: { cross: Packed; text: string }[];
 }
 
-/** What a page knows of the server behind it: `about` in regard/serve/answers.py. */
+/** What a page knows of the server behind it: `about` in regard/tasks/translation/routes.py. */
 interface LiveSettings {
   models: LiveModel[];
   most_characters: number;
@@ -175,25 +175,18 @@ interface AttentionPage {
   live: LiveSettings | null;
 }
 
-// The page that asks other models: `asked_of` in regard/serve/answers.py.
+// The page that asks other models: `asked_of` in the routes.py of each task below regard/tasks.
 
-type AskPath = "/classify" | "/generate";
-
-interface AskModel {
-  name: string;
-  title: string;
-  path: AskPath;
-  /** Of a classifier. */
-  labels: string[] | null;
-}
+type AskModel = { name: string; title: string; most_characters: number } & (
+  | { path: "/classify"; labels: string[] }
+  | { path: "/generate"; most_new_tokens: number }
+);
 
 interface AskPage {
   models: AskModel[];
-  most_characters: Record<AskPath, number>;
-  most_pieces: number;
 }
 
-// What the server answers: regard/serve/schemas.py.
+// What the server answers: the schemas.py of each task below regard/tasks.
 
 interface AttentionAnswer {
   scenes: Scene[];

@@ -30,8 +30,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_text_goes_on(run: Path) -> None:
-    answer = succeed("generate", run, "On Monday", "--most", 20, "--seed", 3)
-    assert answer.out == f"On Monday{regard.load(run).generate('On Monday', most=20, seed=3).text}\n"
+    answer = succeed("generate", run, "On Monday", "--max-new-tokens", 20, "--seed", 3)
+    assert answer.out == f"On Monday{regard.load(run).generate('On Monday', max_new_tokens=20, seed=3).text}\n"
     assert answer.err == ""
 
 
@@ -48,29 +48,29 @@ def test_every_stretch_is_flushed(run: Path, monkeypatch: pytest.MonkeyPatch) ->
         return real(self, prompt, on_text=told, **options)
 
     monkeypatch.setattr(regard.TextGenerator, "generate", generate)
-    succeed("generate", run, "On", "--most", 20)
+    succeed("generate", run, "On", "--max-new-tokens", 20)
     assert len(set(seen)) > 8
 
 
 def test_several_texts_have_seeds_that_follow_each_other(run: Path) -> None:
-    answer = succeed("generate", run, "Tom", "--most", 12, "--count", 3, "--seed", 5, "--json")
+    answer = succeed("generate", run, "Tom", "--max-new-tokens", 12, "--count", 3, "--seed", 5, "--json")
     found = [json.loads(line) for line in answer.lines]
     assert [each["seed"] for each in found] == [5, 6, 7]
-    assert found[1]["text"] == regard.load(run).generate("Tom", most=12, seed=6).text
+    assert found[1]["text"] == regard.load(run).generate("Tom", max_new_tokens=12, seed=6).text
     assert {"prompt", "text", "tokens", "token_log_probabilities", "finish_reason"} <= found[0].keys()
-    plain = succeed("generate", run, "Tom", "--most", 12, "--count", 3, "--seed", 5)
+    plain = succeed("generate", run, "Tom", "--max-new-tokens", 12, "--count", 3, "--seed", 5)
     assert plain.out.split("\n---\n") == [f"Tom{each['text']}\n" for each in found[:2]] + [f"Tom{found[2]['text']}\n"]
 
 
 def test_one_line_in_one_line_out(run: Path) -> None:
     prompts = ["On Monday", "", "고래는", "  Tom", "on " * 100]
     given = "".join(f"{prompt}\n" for prompt in prompts).encode()
-    answer = succeed("generate", run, "--most", 15, "--temperature", 1, stdin=given)
+    answer = succeed("generate", run, "--max-new-tokens", 15, "--temperature", 1, stdin=given)
     assert len(answer.lines) == len(prompts)
     assert "1 prompt(s) longer than the" in answer.err
-    found = regard.load(run).generate(prompts, most=15, temperature=1.0)
+    found = regard.load(run).generate(prompts, max_new_tokens=15, temperature=1.0)
     assert answer.lines == [(each.prompt + each.text).replace("\n", " ") for each in found]
-    twice = succeed("generate", run, "--most", 5, "--count", 2, stdin=given)
+    twice = succeed("generate", run, "--max-new-tokens", 5, "--count", 2, stdin=given)
     assert len(twice.lines) == 2 * len(prompts)
     assert succeed("generate", run, stdin=b"").out == ""
 
@@ -83,8 +83,16 @@ def test_stop_strings(run: Path) -> None:
 
 
 def test_greedy_needs_no_seed(run: Path) -> None:
-    one, other = (succeed("generate", run, "Tom", "--temperature", 0, "--most", 9, "--seed", seed) for seed in (1, 2))
+    one, other = (
+        succeed("generate", run, "Tom", "--temperature", 0, "--max-new-tokens", 9, "--seed", seed) for seed in (1, 2)
+    )
     assert one.out == other.out
+
+
+def test_the_old_name_of_an_option_still_works_and_is_not_shown(run: Path) -> None:
+    old, new = (succeed("generate", run, "Tom", option, 7).out for option in ("--most", "--max-new-tokens"))
+    assert old == new != succeed("generate", run, "Tom", "--max-new-tokens", 20).out
+    assert "--most" not in succeed("generate", "--help").out
 
 
 @pytest.mark.parametrize(
@@ -93,7 +101,7 @@ def test_greedy_needs_no_seed(run: Path) -> None:
         (("--temperature", "-1"), "temperature must be"),
         (("--top-p", "2"), "top_p must be"),
         (("--stop", ""), "stop takes texts that are not empty"),
-        (("--most", "0"), "--most"),
+        (("--max-new-tokens", "0"), "--max-new-tokens"),
     ],
     ids=str,
 )
@@ -108,11 +116,11 @@ def test_no_prompt_at_all(run: Path) -> None:
     answer = succeed("generate", run, stdin=b"")
     assert answer.out == ""
     assert "no prompt on standard input; '' as prompt lets the model begin" in answer.err
-    assert succeed("generate", run, "", "--most", 5).out.strip()
+    assert succeed("generate", run, "", "--max-new-tokens", 5).out.strip()
 
 
 def test_where_nothing_may_come_again_the_text_ends(run: Path) -> None:
-    found = json.loads(succeed("generate", run, "On", "--no-repeat-ngram", 1, "--most", 2_000, "--json").out)
+    found = json.loads(succeed("generate", run, "On", "--no-repeat-ngram", 1, "--max-new-tokens", 2_000, "--json").out)
     assert found["finish_reason"] == "length"
     assert len(set(found["tokens"])) == len(found["tokens"]) < 2_000
     assert len(found["tokens"]) == len(found["token_log_probabilities"])
@@ -120,14 +128,16 @@ def test_where_nothing_may_come_again_the_text_ends(run: Path) -> None:
 
 
 def test_what_is_of_other_tasks_is_refused(run: Path, tmp_path: Path) -> None:
-    assert "--output is of the task 'translate' or 'classify'" in fail("evaluate", run, "--output", tmp_path / "out")
-    assert "--beam is of the task 'translate'" in fail("view", run, "text", "--beam", 3)
+    assert "--output is of the task 'translation' or 'text-classification'" in fail(
+        "evaluate", run, "--output", tmp_path / "out"
+    )
+    assert "--beam is of the task 'translation'" in fail("view", run, "text", "--beam", 3)
     assert "should end in .html" in fail("view", run, "text", "-o", tmp_path / "page.png")
 
 
 def test_a_prompt_that_is_no_text(run: Path) -> None:
     """An argument in Latin-1: what it cannot be read as is shown as a question mark, here and in JSON."""
-    command = [sys.executable, "-m", "regard", "generate", str(run), b"caf\xe9", "--most", "2"]
+    command = [sys.executable, "-m", "regard", "generate", str(run), b"caf\xe9", "--max-new-tokens", "2"]
     for more in ([], ["--json"]):
         found = subprocess.run([*command, *more], capture_output=True, cwd=ROOT, stdin=subprocess.DEVNULL)
         assert found.returncode == 0, found.stderr
@@ -135,7 +145,7 @@ def test_a_prompt_that_is_no_text(run: Path) -> None:
 
 
 def test_a_model_of_another_task() -> None:
-    assert "cannot generate: its task is 'translate'" in fail("generate", "demo", "Tom")
+    assert "cannot generate: its task is 'translation'" in fail("generate", "demo", "Tom")
 
 
 def test_scores(run: Path) -> None:
@@ -198,6 +208,6 @@ def test_a_recurrent_model_does_all_of_it(tmp_path: Path) -> None:
     (tmp_path / "rnn.toml").write_text(text, encoding="utf-8")
     settings = ("training.updates=4", "model.width=16", f"data.prepared={tmp_path / 'prepared'}")
     succeed("train", tmp_path / "rnn.toml", "--run", tmp_path / "run", *(w for s in settings for w in ("--set", s)))
-    assert succeed("generate", tmp_path / "run", "Tom", "--most", 80).out.startswith("Tom")
+    assert succeed("generate", tmp_path / "run", "Tom", "--max-new-tokens", 80).out.startswith("Tom")
     assert "carried" in succeed("evaluate", tmp_path / "run").out
     assert call("view", tmp_path / "run", "Tom saw", "-o", tmp_path / "page.html").code == 0

@@ -31,33 +31,35 @@ def generate(
     prompt: Annotated[
         str | None, typer.Argument(help="How the text begins; without it, each line of standard input.")
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="New pieces at most.")] = 200,
+    max_new_tokens: Annotated[int, typer.Option(min=1, help="How long the added text may become.")] = 200,
     temperature: Annotated[
-        float, typer.Option(help="Below 1 is safer, above 1 wilder; 0: the most probable piece each time.")
+        float, typer.Option(help="Below 1 is safer, above 1 wilder; 0: the most probable token each time.")
     ] = 0.8,
-    top_k: Annotated[int, typer.Option(min=0, help="Only the k most probable pieces; 0: all.")] = 0,
-    top_p: Annotated[float, typer.Option(help="Only the most probable pieces up to this sum.")] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="Only the k most probable tokens; 0: all.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Only the most probable tokens up to this sum.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same text.")] = 0,
     stop: Annotated[
         list[str] | None, typer.Option(metavar="TEXT", help="End before this. Repeatable; \\n is the end of a line.")
     ] = None,
-    no_repeat_ngram: Annotated[int, typer.Option(min=0, help="Never write a run of this many pieces twice.")] = 0,
+    no_repeat_ngram: Annotated[int, typer.Option(min=0, help="Never write a run of this many tokens twice.")] = 0,
     count: Annotated[int, typer.Option(min=1, help="Texts for each prompt, with seeds that follow each other.")] = 1,
     as_json: Json = False,
+    most: Annotated[int | None, typer.Option(min=1, hidden=True, help="--max-new-tokens, as it was called.")] = None,
 ) -> None:
-    """Go on with a text, piece by piece as it is written; without any prompt, begin one.
+    """Go on with a text, token by token as it is written; without any prompt, begin one.
 
     Of standard input, each line is a prompt and becomes one line: line ends inside an answer become spaces.
     """
     import regard
-    from regard.tasks.language_model.results import Manner
+    from regard.tasks.language_model.results import GenerationOptions
 
     writer = regard.load(model, task="text-generation")
     options: Any = dict(
-        most=most, temperature=temperature, top_k=top_k, top_p=top_p, no_repeat_ngram=no_repeat_ngram,
+        max_new_tokens=most or max_new_tokens, temperature=temperature, top_k=top_k, top_p=top_p,
+        no_repeat_ngram=no_repeat_ngram,
         stop=[each.replace("\\n", "\n") for each in stop or ()],
     )  # fmt: skip
-    Manner.of(options)  # which refuses what cannot be, before anything is written
+    GenerationOptions.of(options)  # which refuses what cannot be, before anything is written
     seeds = range(seed, seed + count)
     if prompt is None and not sys.stdin.isatty():
         write_lines(writer, standard_input(), seeds, as_json, options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -15,8 +15,9 @@ TEXTS = (1, 2, 4, 8, 16, 32, 64, 128)
 class Metrics:
     """The counters of one app, in a registry of its own."""
 
-    def __init__(self, paths: Collection[str], waiting: Callable[[], float]) -> None:
-        self.paths = frozenset(paths)
+    def __init__(self, waiting: Callable[[], float]) -> None:
+        self.paths: frozenset[str] = frozenset()
+        """Those of the app, which has them only when all tasks have added theirs."""
         self.registry = CollectorRegistry()
         self._requests = Counter(
             "regard_requests",
@@ -28,15 +29,15 @@ class Metrics:
             "regard_request_seconds", "From the request's head to the answer's end.", ["path"],
             registry=self.registry, buckets=SECONDS,
         )  # fmt: skip
-        self.texts = {
-            done: Counter(f"regard_texts_{done}", f"Texts {done}.", registry=self.registry)
-            for done in ("translated", "classified", "generated")
-        }
         self.batches = Histogram(
             "regard_batch_texts", "Texts computed together.", registry=self.registry, buckets=TEXTS
         )
         Gauge("regard_waiting_texts", "Texts in the queue.", registry=self.registry).set_function(waiting)
         ProcessCollector(registry=self.registry)  # memory, processor time, open files; on Linux
+
+    def texts(self, done: str) -> Counter:
+        """A new counter of texts, by what was done with them: `regard_texts_DONE_total`."""
+        return Counter(f"regard_texts_{done}", f"Texts {done}.", registry=self.registry)
 
     def request(self, path: str, status: int, seconds: float) -> None:
         path = path if path in self.paths else "other"

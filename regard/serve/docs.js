@@ -140,10 +140,16 @@ const shorten = (text) =>
     ? `${text.slice(0, MOST_SHOWN)}\n… and ${(text.length - MOST_SHOWN).toLocaleString()} characters more`
     : text;
 
+// Of the body, and of the answer.
+/** @type {(about: Endpoint) => (Schema | undefined)[]} */
+const schemasOf = ({ requestBody, responses }) => [
+  requestBody?.content["application/json"].schema,
+  responses["200"]?.content?.["application/json"]?.schema,
+];
+
 /** @type {(path: string, method: string, about: Endpoint, api: Api) => HTMLElement} */
 function endpoint(path, method, about, api) {
-  const asked = resolve(about.requestBody?.content["application/json"].schema, api);
-  const answered = resolve(about.responses["200"]?.content?.["application/json"]?.schema, api);
+  const [asked, answered] = schemasOf(about).map((schema) => resolve(schema, api));
   return make(
     "section",
     { id: path.slice(1) },
@@ -166,10 +172,10 @@ async function draw() {
     for (const [path, methods] of Object.entries(api.paths)) {
       for (const [method, about] of Object.entries(methods)) main.append(endpoint(path, method, about, api));
     }
-    const kinds = Object.entries(api.components.schemas).filter(([name]) =>
-      ["Translated", "Scored", "Classified", "Generated", "Problem"].includes(name),
-    );
-    for (const [name, schema] of kinds) {
+    const endpoints = Object.values(api.paths).flatMap((methods) => Object.values(methods));
+    const shown = endpoints.flatMap(schemasOf).map((schema) => schema?.$ref && nameOf(schema.$ref));
+    const inside = Object.entries(api.components.schemas).filter(([name]) => !shown.includes(name));
+    for (const [name, schema] of inside) {
       main.append(make("section", { id: name }, make("h2", {}, name), fields(schema)));
     }
   } catch (error) {

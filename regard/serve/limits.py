@@ -17,14 +17,14 @@ class Limits:
     characters: int = 2_000
     """Of one text, or of one prompt."""
     classified_characters: int = 20_000
-    """Of one text to classify: reading is quicker than writing."""
+    """Of one text that only gets a label: reading is quicker than writing."""
     attention_characters: int = 1_000
     """Of all texts of a request that asks for attention: such an answer may be ten thousand times as long as its text."""
     texts: int = 64
     """In one request."""
     beam: int = 10
     nbest: int = 10
-    pieces: int = 1_000
+    new_tokens: int = 1_000
     """To go on with after one prompt."""
     body_bytes: int = 1_000_000
     body_seconds: float = 10.0
@@ -50,6 +50,7 @@ class Limits:
 
 
 DEFAULTS = Limits()
+RENAMED = {"pieces": "new_tokens"}
 
 
 def read_limits(given: Sequence[str]) -> Limits:
@@ -58,6 +59,8 @@ def read_limits(given: Sequence[str]) -> Limits:
     values: dict[str, Any] = {}
     for each in given:
         name, _, number = each.partition("=")
+        if name in RENAMED:
+            raise UsageError(f"the limit {name} is now called {RENAMED[name]}")
         if name not in kinds:
             raise UsageError(f"no limit is called {name!r}.{did_you_mean(name, kinds)} There are {', '.join(kinds)}")
         try:

@@ -17,10 +17,9 @@ import regard
 from regard.checkpoint import MODEL, find_model
 from regard.errors import UsageError
 from regard.serve.limits import DEFAULTS, Limits
-from regard.tasks.translation.movie_file import load_movie
 
 if TYPE_CHECKING:
-    from regard.serve.desk import AtWork  # which needs what an extra installs
+    from regard.serve.service import Served  # which needs what an extra installs
 
 log = logging.getLogger(__name__)
 
@@ -61,10 +60,9 @@ def serve(
         name = f"[{address[0]}]" if ":" in address[0] else address[0]
         log.info("starting: loading %s", ", ".join(models))
         files = name_models(models)
-        loaded: dict[str, AtWork] = {each: regard.load(file, device) for each, file in files.items()}
-        movies = (load_movie(file.parent) for file in files.values())
-        movie = next((each for each in movies if each is not None), None)
-        app = create_app(loaded, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, movie)
+        loaded: dict[str, Served] = {each: regard.load(file, device) for each, file in files.items()}
+        folders = [file.parent for file in files.values()]
+        app = create_app(loaded, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, folders)
         names = ", ".join(loaded)
         print(f"serving {names} at http://{name}:{address[1]}/ (its API: /docs). Ctrl-C ends.", flush=True)
         Server(app, limits).run(sockets=[listening])

@@ -9,15 +9,16 @@ from time import monotonic
 from typing import Any
 
 from fastapi import Request
+from prometheus_client import Counter
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from regard.errors import RegardError
-from regard.serve.answers import encode
-from regard.serve.desk import Desk
-from regard.serve.gate import CLIENT_LEFT
+from regard.serve.batcher import Job
+from regard.serve.endpoint import encode
+from regard.serve.guard import CLIENT_LEFT
 from regard.serve.limits import Refusal
-from regard.serve.worker import Job
+from regard.serve.service import Service
 
 
 class Stream(Response):
@@ -28,17 +29,19 @@ class Stream(Response):
 
     media_type = "text/event-stream"
 
-    def __init__(self, desk: Desk, request: Request, make_job: Callable[[Callable[[str], None]], Job]) -> None:
-        """`make_job` is given what to call with each new stretch of text."""
+    def __init__(
+        self, service: Service, request: Request, counted: Counter, make_job: Callable[[Callable[[str], None]], Job]
+    ) -> None:
+        """`make_job` is given what to call with each new stretch of text; `counted` counts the answers."""
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})  # the latter is for nginx
         del self.headers["content-length"]
-        self.desk, self.request, self.job = desk, request, make_job(self.write)
+        self.service, self.request, self.counted, self.job = service, request, counted, make_job(self.write)
         self.loop = asyncio.get_running_loop()
         self.parts: asyncio.Queue[str | None] = asyncio.Queue()  # never long: what a job may write is limited
         self.unread = False
 
     def write(self, text: str) -> None:
-        """Called in the worker's thread, which has better things to do once nobody reads."""
+        """Called in the batcher's thread, which has better things to do once nobody reads."""
         if self.unread:
             raise Refusal(CLIENT_LEFT, "the client left")
         self.loop.call_soon_threadsafe(self.parts.put_nowait, text)
@@ -56,16 +59,16 @@ class Stream(Response):
     async def events(self) -> AsyncGenerator[bytes, None]:
         request, begun = self.request, False
         request.state.texts = 1  # for the log
-        self.desk.worker.put([self.job])
-        end = monotonic() + self.desk.limits.answer_seconds
+        self.service.batcher.put([self.job])
+        end = monotonic() + self.service.limits.answer_seconds
         answer = asyncio.wrap_future(self.job.future)
         answer.add_done_callback(self._end)
         try:
-            while (part := await self.desk.patiently(request, self.parts.get(), end - monotonic())) is not None:
+            while (part := await self.service.wait(request, self.parts.get(), end - monotonic())) is not None:
                 yield _event("text", encode({"text": part}))
                 begun = True
             done = _event("done", answer.result())
-            self.desk.metrics.texts["generated"].inc()
+            self.counted.inc()
             yield done
         except (Refusal, RegardError) as error:
             request.state.left = isinstance(error, Refusal) and error.status == CLIENT_LEFT
@@ -75,7 +78,7 @@ class Stream(Response):
         finally:
             self.unread = True
             answer.cancel()
-            self.desk.worker.drop([self.job])
+            self.service.batcher.drop([self.job])
 
     def _end(self, answer: asyncio.Future[Any]) -> None:
         if not answer.cancelled():

@@ -74,6 +74,12 @@ class Task:
     rehearsal: Rehearsal
     load: Callable[..., Any]
     """(Trained, its name, and options of its own) → what `regard.load` returns."""
+    serve: Callable[..., None] | None = None
+    """(FastAPI app, Service) → adds the paths that its models answer; late, because fastapi is an extra."""
+    ask: Callable[..., dict[str, Any]] | None = None
+    """(a model, the server's limits) → what the page that asks models should know of this one."""
+    front_page: Callable[..., str] | None = None
+    """(Service, folders of the models) → the server's page at `/`, if the task has one of its own."""
 
     @property
     def name(self) -> str:

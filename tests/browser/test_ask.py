@@ -31,7 +31,7 @@ def writer(tiny_tokenizer: Tokenizer) -> TextGenerator:
 
 @pytest.fixture(scope="module")
 def server(classifier: Classifier, writer: TextGenerator) -> Iterator[Running]:
-    with running({"moods": classifier, "prose": writer}, Limits(characters=100, pieces=40)) as made:
+    with running({"moods": classifier, "prose": writer}, Limits(characters=100, new_tokens=40)) as made:
         yield made
 
 
@@ -57,8 +57,8 @@ def test_text_is_written_behind_the_prompt(open_page: Open, server: Running, wri
     page.locator("#ask-model").select_option("prose")
     page.locator("#ask-seed").fill("3")
     submit(page, "<b>안녕")
-    wanted = writer.generate("<b>안녕", most=40, seed=3)
-    expect(page.locator("#answer .muted")).to_have_text("40 pieces, as many as were asked for.")
+    wanted = writer.generate("<b>안녕", max_new_tokens=40, seed=3)
+    expect(page.locator("#answer .muted")).to_have_text("40 tokens, as many as were asked for.")
     assert page.locator("#answer .sentence").text_content() == f"<b>안녕{wanted.text}"
     assert page.locator("#answer .written").text_content() == wanted.text
     submit(page, "")  # from nothing
@@ -74,7 +74,7 @@ def test_what_cannot_be_is_said(open_page: Open, server: Running) -> None:
     expect(error).to_be_hidden()
     submit(page, "a" * 101)
     expect(error).to_have_text("The text has 101 characters; this server takes at most 100.")
-    page.locator("#ask-most").fill("41")
+    page.locator("#ask-max_new_tokens").fill("41")
     submit(page, "a")
     expect(error).to_contain_text("41 were given, and at most 40 are accepted.")
 
@@ -117,7 +117,7 @@ def test_it_fits_a_phone_and_speaks_korean(open_page: Open, server: Running) -> 
     page.locator("#ask-model").select_option("prose")
     expect(page.locator("#ask-submit")).to_have_text("이어 쓰기")
     submit(page, TEXT)
-    expect(page.locator("#answer .muted")).to_contain_text("40조각")
+    expect(page.locator("#answer .muted")).to_contain_text("토큰 40개")
     assert fits(page)
     page.get_by_role("button", name="English").click()
-    expect(page.locator("#answer .muted")).to_contain_text("40 pieces")
+    expect(page.locator("#answer .muted")).to_contain_text("40 tokens")

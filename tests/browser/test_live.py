@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from copy import deepcopy
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from playwright.sync_api import Page, expect
 import regard
 from regard.serve.limits import Limits
 from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.movie_file import FOLDER
 from regard.view.arrays import pack_shares
 from tests.browser.conftest import SENTENCE, Open
 from tests.browser.reading import NARROW, fits, go_to, number, tabs_of, texts, until
@@ -302,12 +305,13 @@ def test_a_live_page_fits_a_phone_and_speaks_korean(open_page: Open, server: str
 
 
 def test_a_movie_waits_for_nobody_and_leaves_the_first_look_to_the_answer(
-    open_page: Open, demo: regard.Translator
+    open_page: Open, demo: regard.Translator, tmp_path: Path
 ) -> None:
     side = {"text": "a", "tokens": ["▁a"], "words": [{"first": 0, "end": 1, "text": "a"}]}
-    frames = [{"update": 0, "metrics": {}, "probes": [{"cross": pack_shares(np.ones((1, 1, 1, 1))), "text": "a"}]}]
-    movie = {"probes": [{"source": side, "target": side}], "frames": frames}
-    with running({"demo": demo}, movie=movie) as server:
+    probe = {"source": side, "target": side, "cross": pack_shares(np.ones((1, 1, 1, 1))), "text": "a"}
+    (tmp_path / FOLDER).mkdir()
+    (tmp_path / FOLDER / "0.json").write_text(json.dumps({"update": 0, "probes": [probe]}), encoding="utf-8")
+    with running({"demo": demo}, folders=[tmp_path / "none", tmp_path]) as server:
         page = open_page(server.url)
         expect(page.locator("#tab-movie")).to_have_attribute("aria-selected", "true")
         translate(page, SHORT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,8 @@ from regard.checkpoint import unique_weights
 from regard.data.tokenizer import Tokenizer
 from regard.serve.app import create_app
 from regard.serve.connection import patient_for
-from regard.serve.desk import AtWork
 from regard.serve.limits import DEFAULTS, Limits
+from regard.serve.service import Served
 from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.language_model.generator import TextGenerator
@@ -125,7 +125,7 @@ class Running:
             app, port=0, http=patient_for(limits.body_seconds), ws="none", log_config=None,
             timeout_graceful_shutdown=PATIENCE,
         )  # fmt: skip
-        self.desk = app.state.desk
+        self.service = app.state.service
         self.server = uvicorn.Server(settings)
         self.thread = threading.Thread(target=self.server.run)
 
@@ -143,12 +143,12 @@ class Running:
 
 @contextmanager
 def running(
-    models: Mapping[str, AtWork],
+    models: Mapping[str, Served],
     limits: Limits = DEFAULTS,
     hosts: Collection[str] | None = None,
-    movie: Mapping[str, Any] | None = None,
+    folders: Sequence[Path] = (),
 ) -> Iterator[Running]:
-    made = Running(create_app(models, limits, hosts, movie=movie), limits)
+    made = Running(create_app(models, limits, hosts, folders=folders), limits)
     made.thread.start()
     until(lambda: made.server.started)
     try:

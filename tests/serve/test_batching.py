@@ -11,14 +11,14 @@ import httpx
 import pytest
 
 from regard.errors import UsageError
+from regard.serve.batcher import Batcher, Job
 from regard.serve.limits import DEFAULTS, Limits, Refusal
-from regard.serve.worker import Job, Worker
 from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, SENTENCES, Running, Watched, running, until
 
 
 def hold(server: Running, watched: Watched, pool: ThreadPoolExecutor) -> Future[httpx.Response]:
-    """A request that keeps the worker busy until `watched` is free again."""
+    """A request that keeps the batcher busy until `watched` is free again."""
     watched.free.clear()
     begun = pool.submit(server.post, "/translate", text="hold")
     until(lambda: watched.calls)
@@ -30,7 +30,7 @@ def test_what_waits_together_is_translated_together(watched: Watched, tiny_trans
     with ThreadPoolExecutor(len(SENTENCES) + 1) as pool, running({"tiny": watched}) as server:
         hold(server, watched, pool)
         waiting = [pool.submit(server.post, "/translate", text=text) for text in SENTENCES]
-        until(lambda: server.desk.worker.waiting == len(SENTENCES))
+        until(lambda: server.service.batcher.waiting == len(SENTENCES))
         watched.free.set()
         found = [each.result(PATIENCE).json()["translations"][0] for each in waiting]
     assert [len(call) for call in watched.calls] == [1, len(SENTENCES)]
@@ -46,7 +46,7 @@ def test_other_options_do_not_share_a_batch(watched: Watched) -> None:
         waiting = [
             pool.submit(server.post, "/translate", text=SENTENCES[0], **each) for each in [*options, {"model": "other"}]
         ]
-        until(lambda: server.desk.worker.waiting == len(waiting))
+        until(lambda: server.service.batcher.waiting == len(waiting))
         watched.free.set()
         assert all(each.result(PATIENCE).status_code == 200 for each in waiting)
     assert [len(call) for call in watched.calls] == [1] * (1 + len(waiting))
@@ -57,7 +57,7 @@ def test_a_failing_text_fails_alone(watched: Watched, caplog: pytest.LogCaptureF
     with ThreadPoolExecutor(20) as pool, running({"tiny": watched}) as server:
         hold(server, watched, pool)
         waiting = [pool.submit(server.post, "/translate", text=text) for text in texts]
-        until(lambda: server.desk.worker.waiting == len(texts))
+        until(lambda: server.service.batcher.waiting == len(texts))
         watched.free.set()
         responses = [each.result(PATIENCE) for each in waiting]
         assert server.post("/translate", text=SENTENCES[7]).status_code == 200  # the thread has survived
@@ -75,14 +75,14 @@ def test_who_leaves_is_forgotten(watched: Watched, caplog: pytest.LogCaptureFixt
         begun = hold(server, watched, pool)
         with httpx.Client(base_url=server.url, timeout=httpx.Timeout(PATIENCE, read=1)) as leaving:
             asked = pool.submit(leaving.post, "/translate", json={"text": SENTENCES})
-            until(lambda: server.desk.worker.waiting == len(SENTENCES))
+            until(lambda: server.service.batcher.waiting == len(SENTENCES))
             with pytest.raises(httpx.ReadTimeout):
                 asked.result(PATIENCE)
-        until(lambda: server.desk.worker.waiting == 0)
+        until(lambda: server.service.batcher.waiting == 0)
         watched.free.set()
         assert begun.result(PATIENCE).status_code == 200
         assert server.post("/translate", text="after").status_code == 200
-        counted = server.desk.metrics.text().decode()
+        counted = server.service.metrics.text().decode()
     assert watched.calls == [["hold"], ["after"]]
     assert 'regard_requests_total{path="/translate",status="499"} 1.0' in counted
     assert not [each for each in caplog.records if each.levelno >= logging.WARNING]
@@ -92,9 +92,9 @@ def test_a_full_queue_is_said(watched: Watched) -> None:
     with ThreadPoolExecutor(4) as pool, running({"tiny": watched}, Limits(waiting=3, texts=3)) as server:
         hold(server, watched, pool)
         waiting = pool.submit(server.post, "/translate", text=SENTENCES[:2])
-        until(lambda: server.desk.worker.waiting == 2)
+        until(lambda: server.service.batcher.waiting == 2)
         refused = server.post("/translate", text=SENTENCES[2:4])
-        assert server.desk.worker.waiting == 2  # all or none
+        assert server.service.batcher.waiting == 2  # all or none
         watched.free.set()
         assert waiting.result(PATIENCE).status_code == 200
     assert refused.status_code == 429
@@ -109,7 +109,7 @@ def test_an_answer_that_takes_too_long_is_given_up(watched: Watched) -> None:
         assert refused.status_code == begun.result(PATIENCE).status_code == 429
         assert refused.headers["retry-after"] == "1"
         assert "within 0.2 s" in refused.json()["detail"]
-        assert server.desk.worker.waiting == 0
+        assert server.service.batcher.waiting == 0
         watched.free.set()
     assert watched.calls == [["hold"]]
 
@@ -131,32 +131,32 @@ def numbers(key: str, *sizes: int) -> list[Job]:
 
 def test_batches_hold_a_limited_number_of_characters_and_leave_nobody_behind() -> None:
     sizes: list[int] = []
-    worker = Worker(Limits(batch_characters=10), threads=None, on_batch=sizes.append)
+    batcher = Batcher(Limits(batch_characters=10), threads=None, on_batch=sizes.append)
     jobs = [*numbers("a", 4, 4, 30), *numbers("b", 1), *numbers("a", 2, 5)]
-    worker.put(jobs)
-    worker.start()
-    worker.close()
+    batcher.put(jobs)
+    batcher.start()
+    batcher.close()
     assert [job.future.result(0) for job in jobs] == [job.item for job in jobs]
     assert sizes == [3, 1, 1, 1]  # a: 4 + 4 + 2, then 30 alone, b, a: 5
 
 
 def test_cancelled_jobs_are_not_done() -> None:
-    worker = Worker(Limits())
+    batcher = Batcher(Limits())
     jobs = numbers("a", 1, 1, 1)
-    worker.put(jobs)
-    worker.drop(jobs[:2])
-    assert worker.waiting == 1
-    worker.start()
-    worker.close()
+    batcher.put(jobs)
+    batcher.drop(jobs[:2])
+    assert batcher.waiting == 1
+    batcher.start()
+    batcher.close()
     assert [job.future.cancelled() for job in jobs] == [True, True, False]
 
 
 def test_answers_of_the_wrong_number_are_an_error() -> None:
-    worker = Worker(Limits())
+    batcher = Batcher(Limits())
     job = Job("a", 1, 1, lambda items: [])
-    worker.put([job])
-    worker.start()
-    worker.close()
+    batcher.put([job])
+    batcher.start()
+    batcher.close()
     assert isinstance(job.future.exception(0), ValueError)
 
 
@@ -166,7 +166,7 @@ def test_limits_must_make_sense() -> None:
     with pytest.raises(UsageError, match="body_seconds must be above 0 and finite, not 0"):
         Limits(body_seconds=0)
     with pytest.raises(Refusal):
-        Worker(Limits(texts=1, waiting=1)).put(numbers("a", 1, 1))
+        Batcher(Limits(texts=1, waiting=1)).put(numbers("a", 1, 1))
 
 
 def test_a_long_request_does_not_keep_others_waiting(watched: Watched) -> None:
@@ -174,9 +174,9 @@ def test_a_long_request_does_not_keep_others_waiting(watched: Watched) -> None:
     with ThreadPoolExecutor(4) as pool, running({"tiny": watched}, replace(DEFAULTS, batch_characters=1)) as server:
         begun = hold(server, watched, pool)
         long = pool.submit(server.post, "/translate", text=SENTENCES)
-        until(lambda: server.desk.worker.waiting == len(SENTENCES))
+        until(lambda: server.service.batcher.waiting == len(SENTENCES))
         short = pool.submit(server.post, "/translate", text="short", beam=1)
-        until(lambda: server.desk.worker.waiting == len(SENTENCES) + 1)
+        until(lambda: server.service.batcher.waiting == len(SENTENCES) + 1)
         watched.free.set()
         assert {each.result(PATIENCE).status_code for each in (begun, long, short)} == {200}
     place = watched.calls.index(["short"])

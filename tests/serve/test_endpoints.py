@@ -14,7 +14,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from regard import __version__
-from regard.serve import schemas
+from regard.serve.schemas import Health
+from regard.tasks.translation import schemas
 from regard.tasks.translation.native import Native
 from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, SENTENCES, running, until
@@ -135,7 +136,7 @@ def test_answers_are_as_documented(client: httpx.Client) -> None:
     }  # fmt: skip
     for path, kind in kinds.items():
         kind.model_validate(ask(client, path, **bodies[path]))
-    schemas.Health.model_validate(client.get("/health").json())
+    Health.model_validate(client.get("/health").json())
 
 
 def test_documented_examples_work(client: httpx.Client) -> None:
@@ -155,7 +156,7 @@ def test_documented_examples_work(client: httpx.Client) -> None:
 
 def test_health(client: httpx.Client) -> None:
     assert client.get("/health").json() == {
-        "status": "ok", "models": ["tiny", "other"], "tasks": {"tiny": "translate", "other": "translate"},
+        "status": "ok", "models": ["tiny", "other"], "tasks": {"tiny": "translation", "other": "translation"},
         "version": __version__,
     }  # fmt: skip
 
@@ -274,9 +275,9 @@ def test_a_long_text_cannot_ask_for_endless_numbers(client: httpx.Client, monkey
 
 def test_health_tells_of_a_dead_thread(tiny_translator: Translator) -> None:
     with running({"tiny": tiny_translator}) as server:
-        worker = server.desk.worker
+        batcher = server.service.batcher
         assert httpx.get(f"{server.url}/health").status_code == 200
-        worker.close()
+        batcher.close()
         answer = httpx.get(f"{server.url}/health")
     assert answer.status_code == 503
     assert "start the server again" in answer.json()["detail"]

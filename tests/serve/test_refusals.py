@@ -37,7 +37,7 @@ def test_the_documented_limits_are_those_in_force() -> None:
         "characters of all texts of a request for attention": DEFAULTS.attention_characters,
         "characters of one text to classify": DEFAULTS.classified_characters,
         "texts in one request": DEFAULTS.texts,
-        "pieces to write": DEFAULTS.pieces,
+        "new tokens to write": DEFAULTS.new_tokens,
         "beam, n-best": max(DEFAULTS.beam, DEFAULTS.nbest),
         "bytes of a body": DEFAULTS.body_bytes,
         "seconds to send a body": DEFAULTS.body_seconds,
@@ -228,7 +228,8 @@ def test_other_paths_and_methods(server: Running) -> None:
 def test_documented_statuses_are_those_that_are_answered() -> None:
     root = Path(__file__).parent.parent.parent
     page = (root / "docs" / "serve.md").read_text(encoding="utf-8")
-    code = "".join(file.read_text(encoding="utf-8") for file in (root / "regard" / "serve").glob("*.py"))
+    files = [*(root / "regard" / "serve").glob("*.py"), *(root / "regard" / "tasks").glob("*/routes.py")]
+    code = "".join(file.read_text(encoding="utf-8") for file in files)
     answered = set(re.findall(r"Refusal\(\s*(\d{3})\b", code)) | set(
         re.findall(r"^ +(\d{3}): f?\"", code, re.MULTILINE)
     )

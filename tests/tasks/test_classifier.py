@@ -33,7 +33,7 @@ def test_batched_is_single(model: dict[str, Any], long: str) -> None:
         assert alone.label == found.label == streamed.label
         assert alone.probabilities == pytest.approx(found.probabilities, abs=1e-5)
         assert streamed.probabilities == pytest.approx(found.probabilities, abs=1e-5)
-        assert (alone.pieces, alone.windows, alone.cut) == (found.pieces, found.windows, found.cut)
+        assert (alone.token_count, alone.windows, alone.cut) == (found.token_count, found.windows, found.cut)
         assert sum(found.probabilities.values()) == pytest.approx(1 if text else 0, abs=1e-5)
         assert list(found.probabilities.values()) == sorted(found.probabilities.values(), reverse=True)
         assert set(found.probabilities) == (set(LABELS) if text else set())
@@ -43,10 +43,10 @@ def test_batched_is_single(model: dict[str, Any], long: str) -> None:
 def test_an_empty_text_has_no_answer_but_a_place() -> None:
     empty, spaces, real = untrained().classify(["", " \t ", "좋다"])
     assert empty == spaces
-    assert (empty.label, empty.probabilities, empty.pieces, empty.windows) == ("", {}, 0, 0)
+    assert (empty.label, empty.probabilities, empty.token_count, empty.windows) == ("", {}, 0, 0)
     assert real.label in LABELS
     assert untrained().classify([]) == []
-    assert empty.to_dict() == {"label": "", "probabilities": {}, "pieces": 0, "windows": 0, "cut": False}
+    assert empty.to_dict() == {"label": "", "probabilities": {}, "token_count": 0, "windows": 0, "cut": False}
 
 
 def test_what_is_no_text_is_refused() -> None:
@@ -105,7 +105,7 @@ def test_looking_agrees_with_answering(model: dict[str, Any]) -> None:
         share = answer.probabilities[answer.label]
         assert seen.log_odds == pytest.approx(np.log(share / (1 - share)), abs=1e-3)
         length = len(seen.pieces)
-        assert length == answer.pieces + (model["pooling"] == "first")
+        assert length == answer.token_count + (model["pooling"] == "first")
         assert seen.weights.shape == (2, 2, length, length)
         np.testing.assert_allclose(seen.weights.sum(-1), 1, atol=1e-5)
         assert seen.attention.sum() == pytest.approx(1, abs=1e-5)

@@ -89,7 +89,7 @@ def test_greedy_is_what_anyone_would_write(
             ids.append(best)
             if documents == "lines" and best == END:
                 break
-    found = writer.generate(prompt, most=30, temperature=0)
+    found = writer.generate(prompt, max_new_tokens=30, temperature=0)
     assert found.tokens == tokenizer.pieces(written, "target")
     assert found.token_log_probabilities == pytest.approx(own, abs=1e-3)
     assert found.finish_reason == ("end" if documents == "lines" and written[-1] == END else "length")
@@ -102,25 +102,29 @@ def test_neighbours_change_nothing(
     tokenizer: Tokenizer, architecture: str, documents: str, options: dict[str, Any]
 ) -> None:
     writer = untaught(tokenizer, recipe_of(architecture, documents))
-    together = writer.generate(PROMPTS, most=12, **options)
+    together = writer.generate(PROMPTS, max_new_tokens=12, **options)
     assert [found.prompt for found in together] == PROMPTS
     for prompt, found in zip(PROMPTS, together, strict=True):
-        alone = writer.generate(prompt, most=12, **options)
+        alone = writer.generate(prompt, max_new_tokens=12, **options)
         assert (found.text, found.tokens, found.finish_reason) == (alone.text, alone.tokens, alone.finish_reason)
         assert found.token_log_probabilities == pytest.approx(alone.token_log_probabilities, abs=1e-3)
-    assert together == writer.generate(tuple(PROMPTS), most=12, **options)
+    assert together == writer.generate(tuple(PROMPTS), max_new_tokens=12, **options)
 
 
 def test_seeds(tokenizer: Tokenizer) -> None:
     writer = untaught(tokenizer, recipe_of())
-    texts = [writer.generate("ba", seed=seed, most=20, temperature=1.5).text for seed in (1, 1, 2)]
+    texts = [writer.generate("ba", seed=seed, max_new_tokens=20, temperature=1.5).text for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
-    few, many = (writer.generate("ba", seed=1, most=most, temperature=1.5).tokens for most in (5, 20))
+    few, many = (writer.generate("ba", seed=1, max_new_tokens=most, temperature=1.5).tokens for most in (5, 20))
     assert many[:5] == few
     assert (
-        writer.generate("ba", temperature=1e-9, most=20).tokens == writer.generate("ba", temperature=0, most=20).tokens
+        writer.generate("ba", temperature=1e-9, max_new_tokens=20).tokens
+        == writer.generate("ba", temperature=0, max_new_tokens=20).tokens
     )
-    assert writer.generate("ba", top_k=1, most=20).tokens == writer.generate("ba", temperature=0, most=20).tokens
+    assert (
+        writer.generate("ba", top_k=1, max_new_tokens=20).tokens
+        == writer.generate("ba", temperature=0, max_new_tokens=20).tokens
+    )
 
 
 def test_no_run_of_pieces_comes_twice(tokenizer: Tokenizer) -> None:
@@ -129,8 +133,8 @@ def test_no_run_of_pieces_comes_twice(tokenizer: Tokenizer) -> None:
     def runs(tokens: list[str]) -> list[tuple[str, ...]]:
         return list(zip(*(tokens[offset:] for offset in range(2)), strict=False))
 
-    freely = runs(writer.generate("ba", temperature=0, most=60).tokens)
-    found = runs(writer.generate("ba", temperature=0, most=60, no_repeat_ngram=2).tokens)
+    freely = runs(writer.generate("ba", temperature=0, max_new_tokens=60).tokens)
+    found = runs(writer.generate("ba", temperature=0, max_new_tokens=60, no_repeat_ngram=2).tokens)
     assert len(set(freely)) < len(freely)
     assert len(set(found)) == len(found) == 59  # also beyond the context
 
@@ -148,7 +152,7 @@ def told(writer: TextGenerator, prompt: str = "", **options: Any) -> tuple[list[
 
 @EVERY
 def test_every_stretch_is_told_at_once(tokenizer: Tokenizer, architecture: str) -> None:
-    stretches, found = told(untaught(tokenizer, recipe_of(architecture)), "ba", most=30, seed=1)
+    stretches, found = told(untaught(tokenizer, recipe_of(architecture)), "ba", max_new_tokens=30, seed=1)
     assert len(stretches) > 15
     assert len(found.tokens) == 30
 
@@ -177,9 +181,9 @@ def test_a_stop_string_is_read_as_the_model_writes(tokenizer: Tokenizer) -> None
 
 def test_only_the_end_of_a_long_prompt_is_read(tokenizer: Tokenizer) -> None:
     writer = untaught(tokenizer, recipe_of())
-    assert writer.generate("ba be bi " * 20, most=2).cut
-    assert not writer.generate("ba", most=2).cut
-    assert not untaught(tokenizer, recipe_of("rnn")).generate("ba be bi " * 20, most=2).cut
+    assert writer.generate("ba be bi " * 20, max_new_tokens=2).cut
+    assert not writer.generate("ba", max_new_tokens=2).cut
+    assert not untaught(tokenizer, recipe_of("rnn")).generate("ba be bi " * 20, max_new_tokens=2).cut
 
 
 def test_where_lines_are_documents_a_text_is_one_of_them(tokenizer: Tokenizer) -> None:
@@ -262,22 +266,22 @@ def test_words_are_written_and_unknown_ones_never() -> None:
         for piece in writer.tokenizer.pieces(range(UNKNOWN + 1, writer.tokenizer.size("source")), "target")
     }
     for seed in range(5):
-        found = writer.generate("never seen before", seed=seed, temperature=3.0, most=40)
+        found = writer.generate("never seen before", seed=seed, temperature=3.0, max_new_tokens=40)
         assert "<unk>" not in found.tokens
         assert set(found.text.split()) <= known
 
 
 def test_a_stream_goes_on_over_line_ends(tokenizer: Tokenizer) -> None:
     writer = taught(["ba", "be", "bi"], tokenizer, recipe_of(documents="stream"), updates=10)
-    found = writer.generate("", most=200, temperature=3.0)
+    found = writer.generate("", max_new_tokens=200, temperature=3.0)
     assert "\n" in found.text
     assert found.finish_reason == "length"
     assert found.tokens.count("</s>") == found.text.count("\n")
-    stopped = writer.generate("", most=200, temperature=3.0, stop="\n")
+    stopped = writer.generate("", max_new_tokens=200, temperature=3.0, stop="\n")
     assert stopped.text == found.text.split("\n")[0]
     assert stopped.finish_reason == "stop"
     assert not [letter for letter in found.text if ord(letter) < 32 and letter != "\n"]  # though bytes could spell them
-    apart, together = (writer.generate(prompt, most=3, temperature=0) for prompt in ("ba\nbe", "ba be"))
+    apart, together = (writer.generate(prompt, max_new_tokens=3, temperature=0) for prompt in ("ba\nbe", "ba be"))
     assert apart.token_log_probabilities != pytest.approx(together.token_log_probabilities, abs=1e-3)
 
 
@@ -394,9 +398,10 @@ def test_too_long_to_look_at(tokenizer: Tokenizer) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"most": 0}, "most must be a whole number of at least 1, not 0"),
-        ({"most": 2.5}, "most must be"),
-        ({"most": True}, "most must be"),
+        ({"max_new_tokens": 0}, "max_new_tokens must be a whole number of at least 1, not 0"),
+        ({"max_new_tokens": 2.5}, "max_new_tokens must be"),
+        ({"max_new_tokens": True}, "max_new_tokens must be"),
+        ({"most": 5}, "most is now called max_new_tokens"),
         ({"temperature": -1.0}, "temperature must be"),
         ({"temperature": float("nan")}, "temperature must be"),
         ({"temperature": "hot"}, "temperature must be"),
@@ -441,6 +446,6 @@ def test_any_number_of_prompts(tokenizer: Tokenizer) -> None:
             asked.append(number)
             yield "ba"
 
-    stream = writer.stream(prompts(), look_ahead=4, most=1)
+    stream = writer.stream(prompts(), look_ahead=4, max_new_tokens=1)
     assert next(stream).prompt == "ba"
     assert len(asked) <= 8

@@ -38,7 +38,8 @@ class Classification:
     label: str
     probabilities: Mapping[str, float]
     """Of every label, the most probable first; calibrated on the validation text."""
-    pieces: int
+    token_count: int
+    """Of the whole text, also of what was not read."""
     windows: int = 1
     """How many windows voted, of a text longer than the model reads at once."""
     cut: bool = False
@@ -101,13 +102,13 @@ class Classifier:
         encoded = self.tokenizer.encode_all([clean(text, self.recipe.data) for text in texts], "source")
         return [np.array(ids, dtype=np.int64) for ids in encoded]
 
-    def _answer(self, pieces: int, probabilities: Sequence[float]) -> Classification:
-        if not pieces:
+    def _answer(self, token_count: int, probabilities: Sequence[float]) -> Classification:
+        if not token_count:
             return Classification("", {}, 0, windows=0)
         ranked = sorted(zip(self.labels, probabilities, strict=True), key=lambda each: -each[1])
-        windows = len(in_reach(np.empty(pieces, dtype=np.bool_), self.recipe.data))
-        cut = pieces > self.recipe.data.max_tokens and windows == 1
-        return Classification(ranked[0][0], dict(ranked), pieces, windows, cut)
+        windows = len(in_reach(np.empty(token_count, dtype=np.bool_), self.recipe.data))
+        cut = token_count > self.recipe.data.max_tokens and windows == 1
+        return Classification(ranked[0][0], dict(ranked), token_count, windows, cut)
 
     def look(self, text: str) -> Decision:
         """Which words the decision looked at; of a text that is read in windows, in the first of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from regard import config
 from regard.config.classification import SETTINGS
@@ -14,9 +15,27 @@ from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.training import ClassificationTraining, rehearsed_loss, rehearsed_sizes
 from regard.tasks.task import Rehearsal, Task, Trained
 
+if TYPE_CHECKING:  # what an extra installs
+    from fastapi import FastAPI
+
+    from regard.serve.limits import Limits
+    from regard.serve.service import Service
+
 
 def load(trained: Trained, name: str | Path) -> Classifier:
     return Classifier(trained.model, trained.recipe, trained.assets, trained.provenance)
+
+
+def serve(app: FastAPI, service: Service) -> None:
+    from regard.tasks.classification.routes import add_routes
+
+    add_routes(app, service)
+
+
+def ask(model: Classifier, limits: Limits) -> dict[str, Any]:
+    from regard.tasks.classification.routes import asked_of
+
+    return asked_of(model, limits)
 
 
 TASK = Task(
@@ -28,4 +47,6 @@ TASK = Task(
     training=ClassificationTraining,
     rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens and {sizes[1]:,} labels", rehearsed_loss),
     load=load,
+    serve=serve,
+    ask=ask,
 )

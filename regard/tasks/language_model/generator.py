@@ -23,7 +23,7 @@ from regard.models.language_model import LanguageModel, RecurrentLanguageModel
 from regard.tasks.alternatives import alternatives
 from regard.tasks.language_model.evaluation import BATCH_TOKENS, Slide, read_along, sight_of, slides
 from regard.tasks.language_model.page import TextLook
-from regard.tasks.language_model.results import Generation, Manner, Options, TextScore
+from regard.tasks.language_model.results import Generation, GenerationOptions, Options, TextScore
 from regard.tasks.language_model.streaming import Growing, Sliding, beginning, halt_at_stops
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
@@ -64,12 +64,12 @@ class TextGenerator:
     def generate(
         self, prompt: str | Texts = "", *, on_text: Tell | None = None, **options: Unpack[Options]
     ) -> Generation | list[Generation]:
-        """Go on with one prompt or with each of many; an empty one begins as a text does. The options are in `Manner`.
+        """Go on with one prompt or with each of many; an empty one begins as a text does. The options are in `GenerationOptions`.
 
         `on_text` is called with each new stretch of the text of a single prompt as it is written.
         """
         if isinstance(prompt, str):
-            return self._together([prompt], [self._read(prompt)], Manner.of(options), on_text)[0]
+            return self._together([prompt], [self._read(prompt)], GenerationOptions.of(options), on_text)[0]
         if not isinstance(prompt, list | tuple):
             raise UsageError(f"generate takes a text or a list of texts, not {shown(prompt)}")
         if on_text is not None:
@@ -80,39 +80,39 @@ class TextGenerator:
         self, prompts: Iterable[str], *, look_ahead: int = LOOK_AHEAD, **options: Unpack[Options]
     ) -> Iterator[Generation]:
         """Go on with any number of prompts in bounded memory: one answer for each, in order."""
-        return self._blocks(prompts, look_ahead, Manner.of(options))
+        return self._blocks(prompts, look_ahead, GenerationOptions.of(options))
 
-    def _blocks(self, prompts: Iterable[str], look_ahead: int, manner: Manner) -> Iterator[Generation]:
+    def _blocks(self, prompts: Iterable[str], look_ahead: int, options: GenerationOptions) -> Iterator[Generation]:
         before = 0
         for block in in_blocks(prompts, look_ahead):
             for number, prompt in enumerate(block, start=before):
                 if not isinstance(prompt, str):
                     raise UsageError(f"prompt {number} (counting from 0) is {shown(prompt)}, not a string")
-            yield from self._block(block, manner)
+            yield from self._block(block, options)
             before += len(block)
 
-    def _block(self, prompts: list[str], manner: Manner) -> list[Generation]:
+    def _block(self, prompts: list[str], options: GenerationOptions) -> list[Generation]:
         """Prompts of the same length are read together."""
         found: dict[int, Generation] = {}
         read = [self._read(prompt) for prompt in prompts]
         lengths = [len(ids) for ids in read]
         for length, group in groupby(sorted(range(len(prompts)), key=lengths.__getitem__), lengths.__getitem__):
             for batch in in_blocks(group, max(1, BATCH_TOKENS // max(length, self.context))):
-                told = self._together([prompts[row] for row in batch], [read[row] for row in batch], manner)
+                told = self._together([prompts[row] for row in batch], [read[row] for row in batch], options)
                 found.update(zip(batch, told, strict=True))
         return [found[row] for row in range(len(prompts))]
 
     def _together(
-        self, prompts: list[str], read: list[list[int]], manner: Manner, on_text: Tell | None = None
+        self, prompts: list[str], read: list[list[int]], options: GenerationOptions, on_text: Tell | None = None
     ) -> list[Generation]:
         ids = torch.tensor(read, device=self.model.device)  # [S, K + 1]
-        stops = [self._as_written(stop) for stop in manner.stops]
+        stops = [self._as_written(stop) for stop in options.stops]
         texts = [Growing(self._piece, stops, not prompt or prompt[-1].isspace(), on_text) for prompt in prompts]
         found = search(
             self.model if isinstance(self.model, RecurrentLanguageModel) else Sliding(self.model, self.context),
             ids[:, :-1],
-            torch.full_like(ids[:, 0], manner.most),
-            manner.search(),
+            torch.full_like(ids[:, 0], options.max_new_tokens),
+            options.search(),
             self._special,
             seeds=[0] * len(prompts),  # the place in a list must not matter
             firsts=ids[:, -1],

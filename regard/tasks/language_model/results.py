@@ -10,11 +10,13 @@ from regard.decoding.options import Search
 from regard.errors import UsageError, did_you_mean
 from regard.tasks.language_model.evaluation import per
 
+RENAMED = {"most": "max_new_tokens"}  # options that had another name before
+
 
 class Options(TypedDict, total=False):
-    """How to go on, where it differs from `Manner`, which says what each means."""
+    """How to go on, where it differs from `GenerationOptions`, which says what each means."""
 
-    most: int
+    max_new_tokens: int
     temperature: float
     top_k: int
     top_p: float
@@ -24,35 +26,38 @@ class Options(TypedDict, total=False):
 
 
 @dataclass(frozen=True)
-class Manner:
+class GenerationOptions:
     """How to go on."""
 
-    most: int = 200
-    """New pieces at most."""
+    max_new_tokens: int = 200
+    """How long the added text may become."""
     temperature: float = 0.8
-    """Below 1 is safer, above 1 wilder; 0: the most probable piece each time."""
+    """Below 1 is safer, above 1 wilder; 0: the most probable token each time."""
     top_k: int = 0
-    """Only the k most probable pieces; 0: all."""
+    """Only the k most probable tokens; 0: all."""
     top_p: float = 1.0
-    """Only the most probable pieces that together reach this probability; 1: all."""
+    """Only the most probable tokens that together reach this probability; 1: all."""
     seed: int = 0
     """The same seed and prompt give the same text."""
     stop: str | Sequence[str] = ()
     """The text ends before the first of these."""
     no_repeat_ngram: int = 0
-    """Never write the same run of this many pieces twice; 0: allowed."""
+    """Never write the same run of this many tokens twice; 0: allowed."""
 
     @classmethod
-    def of(cls, options: Options) -> Manner:
+    def of(cls, options: Options) -> GenerationOptions:
         """The options given, and the defaults of the others."""
         if unknown := sorted(set(options) - set(Options.__annotations__)):
+            if unknown[0] in RENAMED:
+                raise UsageError(f"{unknown[0]} is now called {RENAMED[unknown[0]]}")
             hint = did_you_mean(unknown[0], Options.__annotations__)
             raise UsageError(f"unknown option {unknown[0]!r}.{hint} There are {', '.join(Options.__annotations__)}")
         return cls(**options)
 
     def __post_init__(self) -> None:
-        if isinstance(self.most, bool) or not isinstance(self.most, int) or self.most < 1:
-            raise UsageError(f"most must be a whole number of at least 1, not {self.most!r}")
+        new = self.max_new_tokens
+        if isinstance(new, bool) or not isinstance(new, int) or new < 1:
+            raise UsageError(f"max_new_tokens must be a whole number of at least 1, not {new!r}")
         if not isinstance(self.stop, str | Sequence) or not all(isinstance(stop, str) and stop for stop in self.stops):
             raise UsageError(f"stop takes texts that are not empty, not {self.stop!r}")
         if not isinstance(self.temperature, int | float) or not 0 <= self.temperature < float("inf"):
@@ -82,7 +87,7 @@ class Generation:
     text: str
     """What was added: without the prompt, and without the stop string."""
     tokens: list[str]
-    """All pieces that were written, those of a stop string and ends of lines (`</s>`) among them."""
+    """All tokens that were written, those of a stop string and ends of lines (`</s>`) among them."""
     token_log_probabilities: list[float]
     """Of each, by the model itself, whatever the temperature and the filters."""
     finish_reason: Literal["end", "length", "stop"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from regard import config
 from regard.config.language_model import SETTINGS
@@ -14,9 +15,27 @@ from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.training import LanguageTraining, rehearsed_loss, rehearsed_sizes
 from regard.tasks.task import Rehearsal, Task, Trained
 
+if TYPE_CHECKING:  # what an extra installs
+    from fastapi import FastAPI
+
+    from regard.serve.limits import Limits
+    from regard.serve.service import Service
+
 
 def load(trained: Trained, name: str | Path) -> TextGenerator:
     return TextGenerator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance)
+
+
+def serve(app: FastAPI, service: Service) -> None:
+    from regard.tasks.language_model.routes import add_routes
+
+    add_routes(app, service)
+
+
+def ask(model: TextGenerator, limits: Limits) -> dict[str, Any]:
+    from regard.tasks.language_model.routes import asked_of
+
+    return asked_of(model, limits)
 
 
 TASK = Task(
@@ -28,4 +47,6 @@ TASK = Task(
     training=LanguageTraining,
     rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens", rehearsed_loss),
     load=load,
+    serve=serve,
+    ask=ask,
 )

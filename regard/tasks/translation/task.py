@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from regard import config
 from regard.config.translation import SETTINGS
@@ -17,6 +19,11 @@ from regard.tasks.translation.assets import TranslationAssets, open_prepared
 from regard.tasks.translation.engine import choose_engine
 from regard.tasks.translation.training import TranslationTraining, read_split, rehearsed_loss, rehearsed_sizes
 from regard.tasks.translation.translator import Translator
+
+if TYPE_CHECKING:  # what an extra installs
+    from fastapi import FastAPI
+
+    from regard.serve.service import Service
 
 
 def load(
@@ -33,6 +40,18 @@ def load(
     return Translator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance, chosen)
 
 
+def serve(app: FastAPI, service: Service) -> None:
+    from regard.tasks.translation.routes import add_routes
+
+    add_routes(app, service)
+
+
+def front_page(service: Service, folders: Sequence[Path]) -> str:
+    from regard.tasks.translation.routes import live_page
+
+    return live_page(service, folders)
+
+
 TASK = Task(
     settings=SETTINGS,
     models={
@@ -47,4 +66,6 @@ TASK = Task(
     training=TranslationTraining,
     rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens", rehearsed_loss),
     load=load,
+    serve=serve,
+    front_page=front_page,
 )

@@ -11,14 +11,14 @@ const SAY = {
   },
   keys: { en: "Enter asks, Shift + Enter starts a new line", ko: "Enter로 묻고 Shift + Enter로 줄을 바꿉니다" },
   model: { en: "Model", ko: "모델" },
-  most: { en: "Pieces", ko: "조각 수" },
+  max_new_tokens: { en: "New tokens", ko: "새 토큰 수" },
   temperature: { en: "Temperature", ko: "온도" },
   seed: { en: "Seed", ko: "시드" },
   hints: {
-    most: { en: "How many pieces to write at most.", ko: "최대 몇 조각까지 쓸지 정합니다." },
+    max_new_tokens: { en: "How many tokens to write at most.", ko: "최대 몇 토큰까지 쓸지 정합니다." },
     temperature: {
-      en: "Below 1 is safer, above 1 wilder; 0 always takes the most probable piece.",
-      ko: "1보다 작으면 무난하게, 크면 자유롭게 씁니다. 0이면 언제나 가장 그럴듯한 조각을 고릅니다.",
+      en: "Below 1 is safer, above 1 wilder; 0 always takes the most probable token.",
+      ko: "1보다 작으면 무난하게, 크면 자유롭게 씁니다. 0이면 언제나 가장 그럴듯한 토큰을 고릅니다.",
     },
     seed: { en: "The same seed writes the same text.", ko: "시드가 같으면 같은 글이 나옵니다." },
   },
@@ -39,9 +39,9 @@ const SAY = {
   },
   windows: { en: "{0} windows over the text voted.", ko: "글을 {0}개 구간으로 나누어 투표했습니다." },
   ended: {
-    end: { en: "{0} pieces; the text came to its end.", ko: "{0}조각. 글이 끝났습니다." },
-    length: { en: "{0} pieces, as many as were asked for.", ko: "{0}조각. 요청한 만큼 썼습니다." },
-    stop: { en: "{0} pieces, up to a stop string.", ko: "{0}조각. 멈춤 문자열에서 끝났습니다." },
+    end: { en: "{0} tokens; the text came to its end.", ko: "토큰 {0}개. 글이 끝났습니다." },
+    length: { en: "{0} tokens, as many as were asked for.", ko: "토큰 {0}개. 요청한 만큼 썼습니다." },
+    stop: { en: "{0} tokens, up to a stop string.", ko: "토큰 {0}개. 멈춤 문자열에서 끝났습니다." },
     stopped: { en: "Stopped.", ko: "멈췄습니다." },
   },
   gone: {
@@ -54,6 +54,7 @@ const SAY = {
 const SHOWN = 20; // labels; a model may know thousands
 /** @type {AskPage} */
 const server = JSON.parse(element("data").textContent);
+const newTokens = Math.max(1, ...server.models.map((each) => (each.path === "/generate" ? each.most_new_tokens : 1)));
 /** @type {AbortController | null} */
 let running = null; // of the latest question
 /** @type {() => Node[]} */
@@ -76,14 +77,14 @@ const part = {
       make("option", { value: name }, title === name ? name : `${name} · ${title}`),
     ),
   ),
-  most: field("most", { min: 1, max: server.most_pieces, value: Math.min(100, server.most_pieces) }),
+  max_new_tokens: field("max_new_tokens", { min: 1, max: newTokens, value: Math.min(100, newTokens) }),
   temperature: field("temperature", { min: 0, step: 0.1, value: 0.8 }),
   seed: field("seed", { min: 0, value: 0 }),
   keys: make("span", { class: "keys" }),
   submit: make("button", { type: "submit", id: "ask-submit" }),
   error: make("p", { class: "error", role: "alert", hidden: true }),
 };
-const FIELDS = /** @type {const} */ (["model", "most", "temperature", "seed"]);
+const FIELDS = /** @type {const} */ (["model", "max_new_tokens", "temperature", "seed"]);
 const fields = FIELDS.map((name) =>
   make("label", { for: `ask-${name}`, data: { name } }, make("span", { class: "name" }), part[name]),
 );
@@ -147,7 +148,9 @@ function clear() {
   running?.abort();
   running = null;
   part.error.hidden = true;
-  shown = () => (written() ? [] : [make("p", { class: "muted" }, say(SAY.labels, listed(model().labels ?? [])))]);
+  const asked = model();
+  shown = () =>
+    asked.path === "/classify" ? [make("p", { class: "muted" }, say(SAY.labels, listed(asked.labels)))] : [];
 }
 
 /** @type {(labels: string[]) => string} */
@@ -169,7 +172,7 @@ async function submit() {
   }
   clear();
   const text = part.text.value;
-  const most = server.most_characters[model().path];
+  const most = model().most_characters;
   const length = [...text].length;
   const wrong =
     !written() && !text.trim()
@@ -251,7 +254,7 @@ async function write(prompt, signal) {
   const asked = {
     prompt,
     stream: true,
-    most: number(part.most),
+    max_new_tokens: number(part.max_new_tokens),
     temperature: number(part.temperature),
     seed: number(part.seed),
   };
@@ -259,11 +262,11 @@ async function write(prompt, signal) {
   const remark = make("p", { class: "muted" });
   /** @type {Both} */
   let how = SAY.ended.stopped;
-  let pieces = 0;
+  let tokens = 0;
   let cut = false;
   const response = await ask(asked, signal);
   shown = () => {
-    remark.textContent = running ? "" : [say(how, pieces), cut && say(SAY.cut)].filter(Boolean).join(" ");
+    remark.textContent = running ? "" : [say(how, tokens), cut && say(SAY.cut)].filter(Boolean).join(" ");
     return [make("p", { class: "sentence text", dir: "auto" }, prompt, added), remark];
   };
   draw();
@@ -275,7 +278,7 @@ async function write(prompt, signal) {
     },
     done: ({ generations: [found] }) => {
       how = SAY.ended[found.finish_reason];
-      pieces = found.tokens.length;
+      tokens = found.tokens.length;
       cut = found.cut;
       whole = true;
     },

@@ -27,7 +27,7 @@ def refuse(refusal: Refusal) -> JSONResponse:
     return JSONResponse({"detail": refusal.detail}, refusal.status, dict(refusal.headers))
 
 
-class Gate:
+class RequestGuard:
     """An ASGI middleware. `hosts` are the names that the server goes by; None: any."""
 
     def __init__(self, app: ASGIApp, limits: Limits, hosts: Collection[str] | None, metrics: Metrics) -> None:

@@ -35,7 +35,7 @@ class Job:
     future: Future[Any] = field(default_factory=Future)
 
 
-class Worker:
+class Batcher:
     """A queue and the thread behind it."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Worker:
         return len(self._queue)
 
     @property
-    def patience(self) -> int:
+    def retry_after(self) -> int:
         """Whole seconds after which the queue should be empty, for `Retry-After`."""
         return min(max(1, math.ceil(self.waiting * self._pace)), math.ceil(self.limits.answer_seconds))
 
@@ -79,8 +79,8 @@ class Worker:
                 raise Refusal(
                     429,
                     f"{len(self._queue)} texts are waiting, and at most {self.limits.waiting} may; "
-                    f"with the {len(jobs)} of this request they would be more. Try again in {self.patience} s.",
-                    {"Retry-After": str(self.patience)},
+                    f"with the {len(jobs)} of this request they would be more. Try again in {self.retry_after} s.",
+                    {"Retry-After": str(self.retry_after)},
                 )
             turn = self._turn
             for job in jobs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_type_hints
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
@@ -11,22 +11,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from regard.errors import RegardError, did_you_mean
-from regard.serve.gate import refuse
+from regard.serve.guard import refuse
 from regard.serve.limits import Refusal
-from regard.serve.schemas import (
-    HALF,
-    Asked,
-    AttentionRequest,
-    ClassifyRequest,
-    GenerateRequest,
-    ScoreRequest,
-    TranslateRequest,
-)
+from regard.serve.schemas import HALF, Asked
 
-REQUESTS: dict[str, type[Asked]] = {
-    "/translate": TranslateRequest, "/attention": AttentionRequest, "/score": ScoreRequest,
-    "/classify": ClassifyRequest, "/generate": GenerateRequest,
-}  # fmt: skip
 TOLD = 5
 """Mistakes of one request that are named; the others are counted."""
 SHOWN = 60
@@ -51,6 +39,8 @@ def _sentence(mistake: Mapping[str, Any], asked: type[Asked]) -> str:
     if not place[1:]:
         example = ", ".join(f'"{field}": "…"' for field, about in fields.items() if about.is_required())
         return f"The body must be a JSON object such as {{{example}}}, not {_shown(mistake['input'])}."
+    if kind == "extra_forbidden" and name in asked.renamed:
+        return f"{name} is now called {asked.renamed[name]}."
     if kind == "extra_forbidden":
         return f"There is no field {name[:60]!r}.{did_you_mean(name[:60], list(fields))} There are {', '.join(fields)}."
     wanted = mistake["msg"].removeprefix("Value error, ").removeprefix("Input ")
@@ -63,12 +53,18 @@ def _shown(value: object) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
+def _asked_by(request: Request) -> type[Asked]:
+    """What the body should have been: the endpoint says it."""
+    route = request.scope.get("route")
+    kinds = get_type_hints(route.endpoint).values() if route is not None else ()
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Asked)), Asked)
+
+
 async def on_invalid(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    asked = REQUESTS.get(request.url.path, Asked)
     mistakes = error.errors()
     status = 400 if any(mistake["type"] == "json_invalid" for mistake in mistakes) else 422
-    return refuse(Refusal(status, describe(mistakes, asked)))
+    return refuse(Refusal(status, describe(mistakes, _asked_by(request))))
 
 
 async def on_regard_error(request: Request, error: Exception) -> JSONResponse:
