@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from regard.experiments.race import page as race
 from regard.serve import app
-from regard.view import classification, curve, page, race, writing
+from regard.tasks.classification import page as classification
+from regard.tasks.language_model import page as writing
+from regard.tasks.translation import page
+from regard.view import curve
 
-ROOT = Path(page.__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 ASSETS = "regard/view/assets"
 PAGES = {
     "attention": page.SCRIPTS,
