@@ -134,9 +134,9 @@ def test_a_whole_model_on_the_fused_kernel_is_the_same(norm: str, monkeypatch: p
     plain = run()
     taken = []
 
-    def fused(self: MultiHead, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None) -> Tensor:
+    def fused(self: MultiHead, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         taken.append(self)
-        return attend_fused(query, key, value, may_look)
+        return attend_fused(query, key, value, mask)
 
     monkeypatch.setattr(MultiHead, "attend", fused)
     torch.testing.assert_close(run(), plain, atol=1e-5, rtol=1e-5)

@@ -53,7 +53,7 @@ def some_ids(rows: int = 3, length: int = 12, seed: int = 0) -> Tensor:
 def probabilities(model: LanguageModel, ids: Tensor) -> Tensor:
     with torch.inference_mode():
         states = model(ids)
-        return model.project(states, model.look_back(states, ids)).log_softmax(-1)  # [S, T, V]
+        return model.project(states, model.point(states, ids)).log_softmax(-1)  # [S, T, V]
 
 
 def close(found: Tensor, expected: Tensor) -> None:
@@ -137,9 +137,9 @@ def test_a_cut_vocabulary_gives_log_probabilities(cutoffs: tuple[int, ...]) -> N
     torch.manual_seed(0)
     output, states = Output(torch.randn(VOCABULARY, 16), cutoffs), torch.randn(5, 16)
     torch.testing.assert_close(output(states).exp().sum(-1), torch.ones(5))
-    gates = (states @ output.head().t()).softmax(-1)[:, cutoffs[0] :]  # [N, parts]
-    for number, (begin, end) in enumerate(output.tails()):  # a part is as probable as its gate
-        torch.testing.assert_close(output(states)[:, begin:end].exp().sum(-1), gates[:, number])
+    clusters = (states @ output.head().t()).softmax(-1)[:, cutoffs[0] :]  # [N, clusters]
+    for number, (begin, end) in enumerate(output.tails()):  # a cluster is as probable as its row in the head
+        torch.testing.assert_close(output(states)[:, begin:end].exp().sum(-1), clusters[:, number])
 
 
 @pytest.mark.parametrize("cutoffs", [(), (VOCABULARY,), (VOCABULARY + 5,)])

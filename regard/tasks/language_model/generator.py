@@ -214,7 +214,7 @@ class TextGenerator:
         read, wanted = torch.tensor([ids[:-1]], device=self.model.device), ids[1:]
         with torch.inference_mode(), record(self.model) as seen:
             states = self.model(read)  # [1, T, D]
-            logits = self.model.project(states, self.model.look_back(states, read))[0]  # [T, V]
+            logits = self.model.project(states, self.model.point(states, read))[0]  # [T, V]
         modules = self.model.attention_names().get("decoder", [])
         pointed = seen["pointer"]["weights"][0] if "pointer" in seen else None  # [T, T + 1]
         return TextLook(

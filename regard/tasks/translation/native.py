@@ -110,13 +110,13 @@ class Native:
             torch.tensor(limits, device=device),
             options,
             SPECIAL,
-            prefixes=prefixes if shortlisted is None else [shortlisted.numbers(prefix) for prefix in prefixes],
+            prefixes=prefixes if shortlisted is None else [shortlisted.to_shortlist(prefix) for prefix in prefixes],
             seeds=[zlib.crc32(np.array(source, dtype="<i4").tobytes()) for source in sources],
             watch=watch if watch is None or shortlisted is None else _with_meanings(watch, shortlisted),
         )
         if shortlisted is None:
             return results
-        return [[replace(each, tokens=shortlisted.meanings(each.tokens)) for each in nbest] for nbest in results]
+        return [[replace(each, tokens=shortlisted.to_vocabulary(each.tokens)) for each in nbest] for nbest in results]
 
 
 def _with_meanings(watch: Watch, shortlisted: Shortlisted) -> Watch:
