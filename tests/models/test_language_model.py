@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard import config
 from regard.attention.record import record
-from regard.decoding.options import Search, Special
+from regard.decoding.options import Search, SpecialTokens
 from regard.decoding.search import search
 from regard.models.language_model import LanguageModel, Output, RecurrentLanguageModel
 from regard.tasks.registry import build
@@ -28,7 +28,7 @@ KINDS: list[dict[str, Any]] = [
     {"architecture": "rnn", "cell": "gru", "tied": False, "cutoffs": (8, 20)},
 ]
 EVERY = pytest.mark.parametrize("changes", KINDS, ids=str)
-SPECIAL = Special(start=1, end=2, pad=0, unknown=3)
+SPECIAL = SpecialTokens(start=1, end=2, pad=0, unknown=3)
 
 
 def small(seed: int = 0, **changes: Any) -> LanguageModel:
@@ -114,7 +114,7 @@ def test_the_search_goes_on_from_a_prompt(changes: dict[str, Any], beam: int) ->
     model, prompts = small(**changes), some_ids()
     options = Search(beam=beam, nbest=beam, length_penalty="none")
     limits = torch.tensor([6, 6, 3])
-    found = search(model, prompts[:, :-1], limits, options, SPECIAL, firsts=prompts[:, -1])
+    found = search(model, prompts[:, :-1], limits, options, SPECIAL, first_tokens=prompts[:, -1])
     for prompt, hypotheses in zip(prompts.tolist(), found, strict=True):
         for each in hypotheses:
             written = [*each.tokens, *[SPECIAL.end] * (each.finish_reason == "end")]
