@@ -35,6 +35,14 @@ FORMAT_1_ASSETS = ("lexicon.",)
 """Tensors of format 1 that are no weights."""
 FORMAT_1_PROVENANCE = {"source_pieces": "source_tokens", "training_pairs": "training_examples"}
 """What provenance called things in format 1, and calls them now."""
+FORMAT_1_WEIGHTS = {
+    "calm": "sentinel_bias",
+    "found": "attention_output",
+    "gates": "cluster_weight",
+    "vocabulary": "sentinel",
+    "votes": "ngram_bag",
+}
+"""Between the dots of a weight's name: what modules and parameters were called in format 1, and are called now."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,14 @@ def read_model(name: str | Path) -> ModelFile:
     if version == 1:
         kept = {name: f"{ASSET}{name}" for name in tensors if name.startswith(FORMAT_1_ASSETS)}
     assets = {new.removeprefix(ASSET): tensors.pop(old) for old, new in kept.items()}
+    if version == 1:
+        tensors = {present_name(name): tensor for name, tensor in tensors.items()}
     return ModelFile(path, tensors, recipe, StoredAssets(content, assets), parts["provenance"])
+
+
+def present_name(name: str) -> str:
+    """Of a weight in format 1: what it is called now."""
+    return ".".join(FORMAT_1_WEIGHTS.get(part, part) for part in name.split("."))
 
 
 def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict[str, Any]]]:

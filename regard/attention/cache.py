@@ -1,6 +1,6 @@
 """Keys and values already computed, so that a decoding step touches one position and not the whole prefix.
 
-S sentences · H heads · T places so far, of all hypotheses of a sentence · E width of a head's key · F of its value
+S sentences · H heads · T positions so far, of all hypotheses of a sentence · E width of a head's key · F of its value
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-ROOM = 16  # places reserved at first
+CAPACITY = 16  # positions reserved at first
 
 
 class KeyValueCache:
@@ -19,8 +19,8 @@ class KeyValueCache:
     makes the scores several times as fast.
     """
 
-    def __init__(self, room: int = ROOM) -> None:
-        self.length, self._room = 0, room
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self.length, self._capacity = 0, capacity
         self._key = self._value = torch.empty(0)
 
     @property
@@ -32,7 +32,7 @@ class KeyValueCache:
         return self._value[:, :, : self.length]
 
     def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Add n places, [S, H, n, E] and [S, H, n, F]; returns all so far."""
+        """Add n positions, [S, H, n, E] and [S, H, n, F]; returns all so far."""
         end = self.length + key.size(2)
         if self.length == 0 or end > self._value.size(2):
             self._grow(key, value, end)
@@ -43,14 +43,14 @@ class KeyValueCache:
 
     def select(self, sentences: Tensor) -> KeyValueCache:
         """A new cache that holds the given sentences, in their order."""
-        chosen = KeyValueCache(self._room)
+        chosen = KeyValueCache(self._capacity)
         chosen.length = self.length
         if self.length:
             chosen._key, chosen._value = (each.index_select(0, sentences) for each in (self._key, self._value))
         return chosen
 
     def _grow(self, key: Tensor, value: Tensor, end: int) -> None:
-        size = max(self._room, 2 * end if self.length else end)
+        size = max(self._capacity, 2 * end if self.length else end)
         before = self._key, self._value
         self._key = key.new_empty(*key.shape[:2], key.size(3), size)
         self._value = value.new_empty(*value.shape[:2], size, value.size(3))

@@ -13,36 +13,36 @@ LEVELS = 65_536  # a probability is rounded to a multiple of 1/65536
 
 
 class Dropout(nn.Module):
-    """Zeroes a share of the elements in training and scales the rest so that the mean stays."""
+    """Zeroes elements with this probability in training and scales the rest so that the mean stays."""
 
-    def __init__(self, share: float) -> None:
+    def __init__(self, probability: float) -> None:
         super().__init__()
-        self.share = share
+        self.probability = probability
 
     def forward(self, x: Tensor) -> Tensor:
         if x.device.type != "cpu":
-            return functional.dropout(x, self.share, self.training)
+            return functional.dropout(x, self.probability, self.training)
         mask = self.mask(x.shape, x)
         return x if mask is None else x * mask
 
     def add(self, x: Tensor, update: Tensor) -> Tensor:
         """x + dropout(update), on a CPU in one pass."""
         if x.device.type != "cpu":
-            return x + functional.dropout(update, self.share, self.training)
+            return x + functional.dropout(update, self.probability, self.training)
         mask = self.mask(update.shape, update)
         return x + update if mask is None else torch.addcmul(x, update, mask)
 
     def mask(self, shape: torch.Size, like: Tensor) -> Tensor | None:
-        """What a tensor of this shape is multiplied by: 0 where dropped, else 1 / (1 - share); None: nothing is dropped."""
-        return keep_mask(shape, self.share, like.dtype) if self.training and self.share else None
+        """What a tensor of this shape is multiplied by: 0 where dropped, else 1 / (1 - probability); None: all is kept."""
+        return keep_mask(shape, self.probability, like.dtype) if self.training and self.probability else None
 
     def extra_repr(self) -> str:
-        return str(self.share)
+        return str(self.probability)
 
 
-def keep_mask(shape: torch.Size, share: float, dtype: torch.dtype = torch.float32) -> Tensor:
+def keep_mask(shape: torch.Size, probability: float, dtype: torch.dtype = torch.float32) -> Tensor:
     """A 64-bit draw serves four elements. torch's generator seeds a stream of NumPy's fastest, so that its seed decides."""
-    dropped, count = min(round(share * LEVELS), LEVELS - 1), math.prod(shape)
+    dropped, count = min(round(probability * LEVELS), LEVELS - 1), math.prod(shape)
     stream = np.random.SFC64(int(torch.randint(2**63 - 1, ())))
     draws = torch.from_numpy(stream.random_raw((count + 3) // 4).view(np.int16))[:count]
     # Arithmetic instead of a comparison: on a CPU torch is four times as slow to make, convert and apply booleans.

@@ -3,7 +3,8 @@
 Everything but attention treats tokens one by one, so in training it touches real ones only. Attention needs rows: it
 asks the layout to split projected tokens into heads, one row per sentence, and to merge them back.
 
-S sentences · L positions of the longest · N real tokens of all · P parts (query, key, value) · H heads · E width of one head
+S sentences · L positions of the longest · N real tokens of all · H heads · E width of one head
+P projections side by side (of query, key and value)
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ class Padded:
     def pack(self, ids: Tensor) -> Tensor:
         return ids  # [S, L]
 
-    def places(self, ids: Tensor) -> Tensor:
+    def positions(self, ids: Tensor) -> Tensor:
         return torch.arange(ids.size(1), device=ids.device)  # [L]
 
     def only_real(self, x: Tensor, ids: Tensor) -> Tensor:
         return x[ids != PAD]  # [S, L, D] → [N, D]
 
-    def split(self, x: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
+    def split(self, x: Tensor, projections: int, heads: int) -> tuple[Tensor, ...]:
         """x [S, L, P × H × E] → P × [S, H, L, E]."""
         sentences, length, _ = x.shape
-        x = x.view(sentences, length, parts, heads, -1)  # [S, L, P, H, E]
+        x = x.view(sentences, length, projections, heads, -1)  # [S, L, P, H, E]
         return x.permute(2, 0, 3, 1, 4).unbind(0)  #        P × [S, H, L, E]
 
     def merge(self, mixed: Tensor) -> Tensor:
@@ -47,25 +48,25 @@ class Packed:
 
     def __init__(self, real: Tensor) -> None:
         self.real = real
-        self._sentence, self._place = real.nonzero(as_tuple=True)  # [N] each: whose token, and where in it
+        self._sentence, self._position = real.nonzero(as_tuple=True)  # [N] each: whose token, and where in it
         self._token = torch.zeros(real.shape, dtype=torch.long, device=real.device)
-        self._token[real] = torch.arange(self._place.numel(), device=real.device)  # padding shows the first token
+        self._token[real] = torch.arange(self._position.numel(), device=real.device)  # padding shows the first token
         self._plans: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
 
     def pack(self, ids: Tensor) -> Tensor:
         return ids[self.real]  # [S, L] → [N]
 
-    def places(self, ids: Tensor) -> Tensor:
-        return self._place  # [N]
+    def positions(self, ids: Tensor) -> Tensor:
+        return self._position  # [N]
 
     def only_real(self, x: Tensor, ids: Tensor) -> Tensor:
         return x  # [N, D]
 
-    def split(self, x: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
+    def split(self, x: Tensor, projections: int, heads: int) -> tuple[Tensor, ...]:
         """x [N, P × H × E] → P × [S, H, L, E]."""
-        length, width = self.real.size(1), x.size(1) // (parts * heads)
-        spread: tuple[Tensor, ...] = _Split.apply(x.view(-1, width), *self._plan(parts, heads), parts)  # type: ignore[no-untyped-call]
-        return tuple(part.view(-1, heads, length, width) for part in spread)
+        length, width = self.real.size(1), x.size(1) // (projections * heads)
+        spread: tuple[Tensor, ...] = _Split.apply(x.view(-1, width), *self._plan(projections, heads), projections)  # type: ignore[no-untyped-call]
+        return tuple(projection.view(-1, heads, length, width) for projection in spread)
 
     def merge(self, mixed: Tensor) -> Tensor:
         """mixed [S, H, L, E] → [N, H × E]."""
@@ -74,15 +75,17 @@ class Packed:
         merged: Tensor = _Merge.apply(mixed.reshape(-1, width), *self._plan(1, heads), real)  # type: ignore[no-untyped-call]
         return merged.view(-1, heads * width)
 
-    def _plan(self, parts: int, heads: int) -> tuple[Tensor, Tensor]:
+    def _plan(self, projections: int, heads: int) -> tuple[Tensor, Tensor]:
         """In units of E numbers: what goes to each of [P, S, H, L], and where each of [N, P, H] goes."""
-        if (parts, heads) not in self._plans:
+        if (projections, heads) not in self._plans:
             count, length = self.real.shape
-            part, head = (torch.arange(number, device=self.real.device) for number in (parts, heads))
-            taken = (self._token[None, :, None, :] * parts + part[:, None, None, None]) * heads + head[:, None]
-            row = (part[:, None] * count + self._sentence[:, None, None]) * heads + head  # [N, P, H]
-            self._plans[parts, heads] = taken.flatten(), (row * length + self._place[:, None, None]).flatten()
-        return self._plans[parts, heads]
+            projection, head = (torch.arange(number, device=self.real.device) for number in (projections, heads))
+            taken = (self._token[None, :, None, :] * projections + projection[:, None, None, None]) * heads + head[
+                :, None
+            ]
+            row = (projection[:, None] * count + self._sentence[:, None, None]) * heads + head  # [N, P, H]
+            self._plans[projections, heads] = taken.flatten(), (row * length + self._position[:, None, None]).flatten()
+        return self._plans[projections, heads]
 
 
 def lay_out(ids: Tensor, packed: bool) -> Padded | Packed:
@@ -94,9 +97,9 @@ class _Split(torch.autograd.Function):
     """Both ways a selection of rows. Autograd's own way back would add them up one by one."""
 
     @staticmethod
-    def forward(context: Any, units: Tensor, taken: Tensor, given: Tensor, parts: int) -> tuple[Tensor, ...]:
+    def forward(context: Any, units: Tensor, taken: Tensor, given: Tensor, projections: int) -> tuple[Tensor, ...]:
         context.save_for_backward(given)
-        return tuple(units.index_select(0, part) for part in taken.chunk(parts))
+        return tuple(units.index_select(0, projection) for projection in taken.chunk(projections))
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:

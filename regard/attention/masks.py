@@ -1,4 +1,4 @@
-"""Who may look at whom. In every mask of regard, True = may look; `added` turns one into what is added to scores.
+"""Who may look at whom. In every mask of regard, True = may look; `additive_mask` turns one into what is added to scores.
 
 B batch · Q query positions · K key positions
 """
@@ -22,9 +22,9 @@ def causal_mask(queries: int, keys: int | None = None, device: torch.device | No
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
 
 
-def added(may_look: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+def additive_mask(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """0 where a query may look, else the lowest number: for a mask that many attentions share, made once for all.
 
     The lowest finite number and not -inf, as a row of -inf would make softmax NaN. No query may be without a key.
     """
-    return (~may_look).to(dtype).mul_(torch.finfo(dtype).min)
+    return (~mask).to(dtype).mul_(torch.finfo(dtype).min)

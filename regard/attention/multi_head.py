@@ -35,23 +35,22 @@ class MultiHead(Observed, Changeable):
         if width % heads:
             raise UsageError(f"{heads} heads do not divide a width of {width}; each head needs an equal share")
         self.heads = heads
-        self.looking = heads * key_width or width  # H × E, numbers of all heads' queries
-        self.answering = width  #                    H × F, numbers of all heads' values
+        self.total_key_width = heads * key_width or width  # H × E, of all heads' queries together, and of their keys
+        self.total_value_width = width  #                    H × F, of all heads' values together
         self.drop = Dropout(dropout)
         self.output = linear(width, width)
 
-    def split(self, x: Tensor, parts: int, layout: Padded | Packed) -> tuple[Tensor, ...]:
-        """What one product gave, (parts − 1) × H × E + H × F numbers a token → [B, H, Q, E] each, the values [.., F]."""
-        if self.looking == self.answering:
-            return layout.split(x, parts, self.heads)
-        before, value = (part.contiguous() for part in torch.split(x, [(parts - 1) * self.looking, self.answering], -1))
-        return *layout.split(before, parts - 1, self.heads), *layout.split(value, 1, self.heads)
+    def split(self, x: Tensor, projections: int, layout: Padded | Packed) -> tuple[Tensor, ...]:
+        """What one product gave, (projections − 1) × H × E + H × F numbers a token → [B, H, Q, E] each, values [.., F]."""
+        if self.total_key_width == self.total_value_width:
+            return layout.split(x, projections, self.heads)
+        widths = [(projections - 1) * self.total_key_width, self.total_value_width]
+        before, value = (each.contiguous() for each in torch.split(x, widths, -1))
+        return *layout.split(before, projections - 1, self.heads), *layout.split(value, 1, self.heads)
 
-    def mix(
-        self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None, layout: Padded | Packed
-    ) -> Tensor:
+    def mix(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, layout: Padded | Packed) -> Tensor:
         """Attend in every head, merge the heads: → [B, Q, D], or as the layout has its tokens."""
-        mixed = self.attend(query, key, value, may_look)  #  [B, H, Q, F]
+        mixed = self.attend(query, key, value, mask)  #  [B, H, Q, F]
         if self.change.silent:
             mixed = mixed.index_fill(1, torch.tensor(self.change.silent, device=mixed.device), 0.0)
         merged = layout.merge(mixed)  #                      [B, Q, D]
@@ -59,7 +58,7 @@ class MultiHead(Observed, Changeable):
         self.note(head_outputs=mixed, merged=merged, output=output)
         return output
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None) -> Tensor:
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         """The one place that chooses between the plain definition, batched matrix products and the fused kernel.
 
         On a CPU matrix products are faster than the fused kernel at sentence lengths.
@@ -67,10 +66,10 @@ class MultiHead(Observed, Changeable):
         _, temperature, hard = self.change
         if not (self.recording or hard or temperature != 1.0):
             if query.device.type != "cpu":
-                return attend_fused(query, key, value, may_look, dropout=self.drop.share if self.training else 0.0)
+                return attend_fused(query, key, value, mask, dropout=self.drop.probability if self.training else 0.0)
             keep = self.drop.mask(query.shape[:-1] + key.shape[-2:-1], query)
-            return attend_batched(query, key, value, may_look, keep=keep)
-        mixed, weights = attend(query, key, value, may_look, temperature=temperature, hard=hard, drop=self.drop)
+            return attend_batched(query, key, value, mask, keep=keep)
+        mixed, weights = attend(query, key, value, mask, temperature=temperature, hard=hard, drop=self.drop)
         if self.recording:
             scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5  # before temperature and mask
             self.note(query=query, key=key, value=value, scores=scores, weights=weights)
@@ -82,12 +81,12 @@ class SelfAttention(MultiHead):
 
     def __init__(self, width: int, heads: int, dropout: float = 0.0, key_width: int = 0) -> None:
         super().__init__(width, heads, dropout, key_width)
-        self.query_key_value = linear(width, self.looking, self.looking, self.answering)
+        self.query_key_value = linear(width, self.total_key_width, self.total_key_width, self.total_value_width)
 
     def forward(
         self,
         x: Tensor,
-        may_look: Tensor | None = None,
+        mask: Tensor | None = None,
         cache: KeyValueCache | None = None,
         layout: Padded | Packed = PADDED,
     ) -> Tensor:
@@ -95,7 +94,7 @@ class SelfAttention(MultiHead):
         query, key, value = self.split(self.query_key_value(x), 3, layout)  # [B, H, Q, E], the values [B, H, Q, F]
         if cache is not None:
             key, value = cache.append(key, value)  #                          [B, H, K, E], [B, H, K, F]
-        return self.mix(query, key, value, may_look, layout)
+        return self.mix(query, key, value, mask, layout)
 
 
 class CrossAttention(MultiHead):
@@ -103,10 +102,10 @@ class CrossAttention(MultiHead):
 
     def __init__(self, width: int, heads: int, dropout: float = 0.0, key_width: int = 0) -> None:
         super().__init__(width, heads, dropout, key_width)
-        self.query = linear(width, self.looking)
-        self.key_value = linear(width, self.looking, self.answering)
+        self.query = linear(width, self.total_key_width)
+        self.key_value = linear(width, self.total_key_width, self.total_value_width)
 
-    def read(self, memory: Tensor, layout: Padded | Packed = PADDED) -> KeyValue:
+    def project_memory(self, memory: Tensor, layout: Padded | Packed = PADDED) -> KeyValue:
         """memory [B, K, D] → its keys [B, H, K, E] and values [B, H, K, F]."""
         return KeyValue(*self.split(self.key_value(memory), 2, layout))
 
@@ -114,19 +113,19 @@ class CrossAttention(MultiHead):
         self,
         x: Tensor,
         memory: KeyValue | KeyValueCache,
-        may_look: Tensor | None = None,
+        mask: Tensor | None = None,
         layout: Padded | Packed = PADDED,
     ) -> Tensor:
         """x [B, Q, D] → [B, Q, D]."""
         (query,) = layout.split(self.query(x), 1, self.heads)  # [B, H, Q, E]
-        return self.mix(query, memory.key, memory.value, may_look, layout)
+        return self.mix(query, memory.key, memory.value, mask, layout)
 
 
 def linear(inputs: int, *outputs: int) -> nn.Linear:
     """A Glorot-initialised layer; several fused side by side are initialised as if they stood alone."""
     layer = nn.Linear(inputs, sum(outputs))
     with torch.no_grad():
-        for part in torch.split(layer.weight, list(outputs)):
-            nn.init.xavier_uniform_(part)
+        for weight in torch.split(layer.weight, list(outputs)):
+            nn.init.xavier_uniform_(weight)
         layer.bias.zero_()
     return layer

@@ -31,8 +31,8 @@ class SinusoidalPositions(nn.Module):
         super().__init__()
         self.register_buffer("table", sinusoidal_table(positions, width), persistent=False)
 
-    def forward(self, places: Tensor) -> Tensor:
-        return self.table[places]  # [T] → [T, D]
+    def forward(self, positions: Tensor) -> Tensor:
+        return self.table[positions]  # [T] → [T, D]
 
 
 class LearnedPositions(nn.Module):
@@ -43,8 +43,8 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(torch.empty(positions, width))
         nn.init.normal_(self.table, std=width**-0.5)
 
-    def forward(self, places: Tensor) -> Tensor:
-        return self.table[places]  # [T] → [T, D]
+    def forward(self, positions: Tensor) -> Tensor:
+        return self.table[positions]  # [T] → [T, D]
 
 
 Positions: TypeAlias = SinusoidalPositions | LearnedPositions

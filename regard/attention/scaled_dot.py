@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention.masks import added
+from regard.attention.masks import additive_mask
 
 
 def attend(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    may_look: Tensor | None = None,
+    mask: Tensor | None = None,
     *,
     temperature: float = 1.0,
     hard: bool = False,
@@ -30,47 +30,47 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """The mix of values for each query, and the weights that made it. A query that may look at nothing gets zeros.
 
-    `may_look` broadcasts to [B, H, Q, K]; True = may look, and numbers are added to the scores (masks.py).
+    `mask` broadcasts to [B, H, Q, K]; True = may look, and numbers are added to the scores (masks.py).
     `hard` puts all weight on the best key, shared if tied.
     """
     scores = query @ key.transpose(-2, -1) / (temperature * query.size(-1) ** 0.5)  # [B, H, Q, K]
-    weights = to_weights(scores, may_look, hard=hard)  #                              [B, H, Q, K], rows sum to 1
+    weights = to_weights(scores, mask, hard=hard)  #                              [B, H, Q, K], rows sum to 1
     mixed = drop(weights) if drop is not None else weights
     return mixed @ value, weights  #                                                  [B, H, Q, F], [B, H, Q, K]
 
 
-def to_weights(scores: Tensor, may_look: Tensor | None = None, *, hard: bool = False) -> Tensor:
+def to_weights(scores: Tensor, mask: Tensor | None = None, *, hard: bool = False) -> Tensor:
     """Scores → weights over the last axis. Shared by every kind of attention."""
-    if may_look is not None and may_look.dtype != torch.bool:
-        scores, may_look = scores + may_look, None
-    if may_look is not None:
+    if mask is not None and mask.dtype != torch.bool:
+        scores, mask = scores + mask, None
+    if mask is not None:
         # The lowest finite number, not -inf: a row of -inf would make softmax and its gradient NaN.
-        scores = scores.masked_fill(~may_look, torch.finfo(scores.dtype).min)
-    weights = best_only(scores) if hard else scores.softmax(-1)
-    return weights if may_look is None else weights.masked_fill(~may_look, 0.0)
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = hardmax(scores) if hard else scores.softmax(-1)
+    return weights if mask is None else weights.masked_fill(~mask, 0.0)
 
 
-def best_only(scores: Tensor) -> Tensor:
+def hardmax(scores: Tensor) -> Tensor:
     """All weight on the highest score; equal best scores share it."""
     best = (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)
     return best / best.sum(-1, keepdim=True)
 
 
 def attend_fused(
-    query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None = None, *, dropout: float = 0.0
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *, dropout: float = 0.0
 ) -> Tensor:
     """Soft attention without the weights, in one kernel."""
-    mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=may_look, dropout_p=dropout)
-    if may_look is None or may_look.dtype != torch.bool:
+    mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+    if mask is None or mask.dtype != torch.bool:
         return mixed
-    return mixed.masked_fill(~may_look.any(-1, keepdim=True), 0.0)
+    return mixed.masked_fill(~mask.any(-1, keepdim=True), 0.0)
 
 
 def attend_batched(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    may_look: Tensor | None = None,
+    mask: Tensor | None = None,
     *,
     keep: Tensor | None = None,
 ) -> Tensor:
@@ -78,13 +78,13 @@ def attend_batched(
 
     Autograd would find the same gradients with several more passes over the scores, and transposed copies of the keys.
     """
-    if may_look is not None and may_look.dtype == torch.bool:
-        if not may_look.any(-1).all():  # only the definition knows what to do for a query that may look at nothing
-            return attend(query, key, value, may_look, drop=None if keep is None else lambda weights: weights * keep)[0]
-        may_look = added(may_look, query.dtype)
+    if mask is not None and mask.dtype == torch.bool:
+        if not mask.any(-1).all():  # only the definition knows what to do for a query that may look at nothing
+            return attend(query, key, value, mask, drop=None if keep is None else lambda weights: weights * keep)[0]
+        mask = additive_mask(mask, query.dtype)
     if not torch.is_grad_enabled():
-        return _mix(query, key, value, may_look, keep)[0]
-    mixed: Tensor = _Attend.apply(query, key, value, may_look, keep)  # type: ignore[no-untyped-call]
+        return _mix(query, key, value, mask, keep)[0]
+    mixed: Tensor = _Attend.apply(query, key, value, mask, keep)  # type: ignore[no-untyped-call]
     return mixed
 
 

@@ -23,20 +23,20 @@ class Memory(NamedTuple):
 
     key: Tensor  #       [S, K, D], what is compared
     value: Tensor  #     [S, K, D], what is taken
-    may_look: Tensor  #  [S, 1, K]
+    mask: Tensor  #  [S, 1, K]
 
     def select(self, sentences: Tensor) -> Memory:
         """Of these sentences only, in this order."""
         return Memory(*(each[sentences] for each in self))
 
 
-class Look(NamedTuple):
+class AttentionOutput(NamedTuple):
     """How one attention came about."""
 
     query: Tensor  #    [S, Q, D]
     scores: Tensor  #   [S, Q, K]
     weights: Tensor  #  [S, Q, K], rows sum to 1
-    mixed: Tensor  #    [S, Q, D]
+    context: Tensor  #  [S, Q, D], the mix of values
 
 
 class SingleHead(Observed, Changeable, ABC):
@@ -45,26 +45,26 @@ class SingleHead(Observed, Changeable, ABC):
     heads = 1
 
     @abstractmethod
-    def read(self, memory: Tensor) -> Tensor:
+    def project_keys(self, memory: Tensor) -> Tensor:
         """memory [S, K, D] → keys [S, K, D], once per source."""
 
     @abstractmethod
     def scores(self, query: Tensor, key: Tensor) -> Tensor:
         """query [S, Q, D] and key [S, K, D] → how well each fits each [S, Q, K]."""
 
-    def forward(self, query: Tensor, memory: Memory) -> Look:
+    def forward(self, query: Tensor, memory: Memory) -> AttentionOutput:
         silent, temperature, hard = self.change
         scores = self.scores(query, memory.key)  #                                   [S, Q, K]
-        weights = to_weights(scores / temperature, memory.may_look, hard=hard)  #    [S, Q, K]
-        mixed = weights @ memory.value  #                                            [S, Q, D]
-        return Look(query, scores, weights, torch.zeros_like(mixed) if silent else mixed)
+        weights = to_weights(scores / temperature, memory.mask, hard=hard)  #    [S, Q, K]
+        context = weights @ memory.value  #                                          [S, Q, D]
+        return AttentionOutput(query, scores, weights, torch.zeros_like(context) if silent else context)
 
-    def show(self, looks: Sequence[Look], memory: Memory) -> None:
-        """Note one look, or those at one position after the other as one; a record knows heads, so there is one."""
+    def note_outputs(self, outputs: Sequence[AttentionOutput], memory: Memory) -> None:
+        """Note one output, or those of one position after the other as one; a record knows heads, so there is one."""
         if self.recording:
-            query, scores, weights, mixed = (torch.cat(parts, 1).unsqueeze(1) for parts in zip(*looks, strict=True))
+            query, scores, weights, context = (torch.cat(each, 1).unsqueeze(1) for each in zip(*outputs, strict=True))
             key, value = memory.key.unsqueeze(1), memory.value.unsqueeze(1)  # [S, 1, K, D]
-            self.note(query=query, key=key, value=value, scores=scores, weights=weights, head_outputs=mixed)
+            self.note(query=query, key=key, value=value, scores=scores, weights=weights, head_outputs=context)
 
 
 class AdditiveAttention(SingleHead):
@@ -76,7 +76,7 @@ class AdditiveAttention(SingleHead):
         self.key = nn.Linear(width, width)
         self.score = nn.Linear(width, 1, bias=False)
 
-    def read(self, memory: Tensor) -> Tensor:
+    def project_keys(self, memory: Tensor) -> Tensor:
         return self.key(memory)  # type: ignore[no-any-return]
 
     def scores(self, query: Tensor, key: Tensor) -> Tensor:
@@ -91,7 +91,7 @@ class DotAttention(SingleHead):
         super().__init__()
         self.key = nn.Linear(width, width, bias=False) if projected else nn.Identity()
 
-    def read(self, memory: Tensor) -> Tensor:
+    def project_keys(self, memory: Tensor) -> Tensor:
         return self.key(memory)  # type: ignore[no-any-return]
 
     def scores(self, query: Tensor, key: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention.masks import added
+from regard.attention.masks import additive_mask
 from regard.attention.scaled_dot import attend_batched
 from regard.errors import UsageError
 
@@ -22,35 +22,36 @@ def attend_windowed(query: Tensor, key: Tensor, value: Tensor, window: int) -> T
     if window < 1:
         raise UsageError(f"a window of {window} positions shows nothing; it needs at least 1, the position itself")
     length = query.size(2)
-    places = torch.arange(length, device=query.device)
+    positions = torch.arange(length, device=query.device)
     if length <= window:  # a single block: nothing to save
-        return attend_batched(query, key, value, added(near(places, places, window), query.dtype))
+        return attend_batched(query, key, value, additive_mask(window_mask(positions, positions, window), query.dtype))
     blocks = -(-length // window)
     key, value = (_spans(each, window, blocks) for each in (key, value))  #     [B, H, C, 2W, E], [B, H, C, 2W, F]
     query = _in_blocks(query, window, blocks, 0)  #                             [B, H, C, W, E]
     starts = torch.arange(blocks, device=query.device)[:, None] * window
-    asking = starts + torch.arange(window, device=query.device)  #              [C, W]
-    shown = starts + torch.arange(2 * window, device=query.device) - before(window)  # [C, 2W]
-    may_look = near(asking, shown, window) & ((shown >= 0) & (shown < length))[:, None, :]  # [C, W, 2W]
-    # Positions that only fill the last block may see nothing; they are cut off, and `added` keeps them from being NaN.
-    mixed = attend_batched(query, key, value, added(may_look, query.dtype))  #  [B, H, C, W, F]
+    query_positions = starts + torch.arange(window, device=query.device)  #     [C, W]
+    key_positions = starts + torch.arange(2 * window, device=query.device) - left_context(window)  # [C, 2W]
+    real = (key_positions >= 0) & (key_positions < length)  #                   [C, 2W]
+    mask = window_mask(query_positions, key_positions, window) & real[:, None, :]  # [C, W, 2W]
+    # Positions that only fill the last block may see nothing; they are cut off, and an additive mask makes them no NaN.
+    mixed = attend_batched(query, key, value, additive_mask(mask, query.dtype))  #  [B, H, C, W, F]
     return mixed.flatten(2, 3)[:, :, :length]
 
 
-def before(window: int) -> int:
+def left_context(window: int) -> int:
     """How many positions of a window lie before the one that looks; an even window has one less after it."""
     return window // 2
 
 
-def near(queries: Tensor, keys: Tensor, window: int) -> Tensor:
-    """Places [.., Q] and [.., K] → [.., Q, K]: True where the key lies in the query's window."""
-    distance = keys[..., None, :] - queries[..., :, None] + before(window)
+def window_mask(queries: Tensor, keys: Tensor, window: int) -> Tensor:
+    """Positions [.., Q] and [.., K] → [.., Q, K]: True where the key lies in the query's window."""
+    distance = keys[..., None, :] - queries[..., :, None] + left_context(window)
     return (distance >= 0) & (distance < window)
 
 
 def _spans(x: Tensor, window: int, blocks: int) -> Tensor:
     """What each block can see: [B, H, L, ·] → [B, H, C, 2W, ·]."""
-    x = _in_blocks(x, window, blocks + 1, before(window))  # [B, H, C + 1, W, ·]
+    x = _in_blocks(x, window, blocks + 1, left_context(window))  # [B, H, C + 1, W, ·]
     return torch.cat([x[:, :, :-1], x[:, :, 1:]], 3)  # two copies: views that overlap are far slower to go back through
 
 

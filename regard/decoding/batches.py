@@ -8,7 +8,7 @@ from collections.abc import Sequence
 def in_batches(lengths: Sequence[int], tokens: int, width: int) -> list[list[int]]:
     """Indexes of sentences, longest first, cut so that rows × longest × width ≤ tokens, but at least one per batch.
 
-    `width` is the number of paths per sentence. Longest first: what does not fit into memory fails at once.
+    `width` is the number of hypotheses per sentence. Longest first: what does not fit into memory fails at once.
     """
     batches: list[list[int]] = []
     room = 0

@@ -1,6 +1,6 @@
 """Beam search: the likeliest hypotheses side by side (Wu et al., 2016, section 7; the paper's section 6.1).
 
-S sentences · W paths per sentence · V vocabulary · K = 2 × beam · B blocks of the vocabulary
+S sentences · W hypotheses per sentence · V vocabulary · K = 2 × beam · B blocks of the vocabulary
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.decoding.walk import Candidates, Choose, Paths
+from regard.decoding.search_loop import ActiveHypotheses, Candidates, Choose
 
 BLOCK = 64
 
 
 def likeliest(beam: int) -> Choose:
-    """A chooser of the 2 × beam best: at most one per path can end, so that enough are left to go on."""
+    """A chooser of the 2 × beam best: at most one per hypothesis can end, so that enough are left to go on."""
 
-    def choose(allowed: Tensor, paths: Paths) -> Candidates:
-        best = largest(allowed, paths.totals, 2 * beam)  # [S, K], numbers of the paths' tokens one after another
+    def choose(allowed: Tensor, active: ActiveHypotheses) -> Candidates:
+        best = largest(allowed, active.totals, 2 * beam)  # [S, K], numbers of the hypotheses' tokens, one after another
         log_probability = allowed.flatten(1).gather(1, best)
         return Candidates(best // allowed.size(2), best % allowed.size(2), log_probability)
 
@@ -25,7 +25,7 @@ def likeliest(beam: int) -> Choose:
 
 
 def largest(values: Tensor, totals: Tensor, count: int) -> Tensor:
-    """Where the `count` largest sums of a value [S, W, V] and its path's total [S, W] are, in W × V; largest first.
+    """Where the `count` largest sums of a value [S, W, V] and its hypothesis's total [S, W] are, in W × V; largest first.
 
     They lie in the blocks with the largest maxima, of which there are no more than sums wanted: only those are sorted,
     which on a CPU takes a fraction of the time.
@@ -38,9 +38,9 @@ def largest(values: Tensor, totals: Tensor, count: int) -> Tensor:
     even, odd = values[:, :, : blocks * BLOCK], values[:, :, blocks * BLOCK :]  # odd: what fills no block
     maxima = even.view(sentences, width, blocks, BLOCK).amax(3) + totals.unsqueeze(2)  #              [S, W, B]
     chosen = maxima.flatten(1).topk(count).indices  #                                         [S, K]
-    path, block = chosen // blocks, chosen % blocks
-    places = (path * size + block * BLOCK).unsqueeze(2) + torch.arange(BLOCK, device=device)  # [S, K, BLOCK]
-    sums = values.flatten(1).gather(1, places.flatten(1)).view_as(places) + totals.gather(1, path).unsqueeze(2)
+    hypothesis, block = chosen // blocks, chosen % blocks
+    places = (hypothesis * size + block * BLOCK).unsqueeze(2) + torch.arange(BLOCK, device=device)  # [S, K, BLOCK]
+    sums = values.flatten(1).gather(1, places.flatten(1)).view_as(places) + totals.gather(1, hypothesis).unsqueeze(2)
     sums, places = sums.flatten(1), places.flatten(1)
     if odd.size(2):  # looked at in any case
         ends = torch.arange(width, device=device)[:, None] * size + torch.arange(blocks * BLOCK, size, device=device)

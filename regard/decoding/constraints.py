@@ -1,6 +1,6 @@
-"""What the search may not write. Rules act on log-probabilities, which stay the model's for all that remains.
+"""What the search may not write. Constraints act on log-probabilities, which stay the model's for all that remains.
 
-S sentences · W paths per sentence · V vocabulary · T tokens written so far
+S sentences · W hypotheses per sentence · V vocabulary · T tokens written so far
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from regard.decoding.options import Special
+from regard.decoding.options import SpecialTokens
 
 NEVER = float("-inf")
 FREE = -1
 
 
-class Rules:
+class Constraints:
     """Forced prefixes, no repeated n-gram, and never a start, padding or unknown token."""
 
     def __init__(
-        self, special: Special, no_repeat_ngram: int, prefixes: Sequence[Sequence[int]], device: torch.device
+        self, special: SpecialTokens, no_repeat_ngram: int, prefixes: Sequence[Sequence[int]], device: torch.device
     ) -> None:
         self.special = special
         self.no_repeat_ngram = no_repeat_ngram
-        self.never = torch.tensor(sorted(special.never), dtype=torch.long, device=device)
+        self.suppressed = torch.tensor(sorted(special.suppressed), dtype=torch.long, device=device)
         longest = max(map(len, prefixes), default=0)
         filled = [[*prefix, *[FREE] * (longest - len(prefix))] for prefix in prefixes]
         self.forced = torch.tensor(filled, dtype=torch.long, device=device).view(len(prefixes), longest)
@@ -36,7 +36,7 @@ class Rules:
         if forced is not None:
             index = forced.clamp(min=0).view(-1, 1, 1).expand(-1, scores.size(1), 1)  # [S, W, 1]
             only = torch.full_like(scores, NEVER).scatter_(2, index, scores.gather(2, index))
-        scores.index_fill_(2, self.never, NEVER)
+        scores.index_fill_(2, self.suppressed, NEVER)
         if 0 < self.no_repeat_ngram <= written:
             scores.scatter_(2, self._repeating(tokens), NEVER)
         return scores if forced is None else torch.where((forced == FREE).view(-1, 1, 1), scores, only)

@@ -13,7 +13,7 @@ LENGTH_PENALTIES = ("paper", "mean", "none")
 
 
 @dataclass(frozen=True)
-class Special:
+class SpecialTokens:
     """The ids that mean something to the search itself."""
 
     start: int
@@ -26,7 +26,7 @@ class Special:
     """Stands for what a vocabulary lacks; never produced."""
 
     @property
-    def never(self) -> set[int]:
+    def suppressed(self) -> set[int]:
         """What no output holds. A tokenizer may use one id for start and end; the end stays possible."""
         return {id for id in (self.start, self.pad, self.unknown) if id is not None} - {self.end}
 
@@ -102,7 +102,7 @@ class Search:
 
     @property
     def width(self) -> int:
-        """Paths per sentence."""
+        """Hypotheses per sentence."""
         return self.nbest if self.sample else self.beam
 
     def penalty(self, length: int) -> float:
@@ -121,7 +121,7 @@ class Hypothesis:
     score: float
     """`log_probability` divided by the length penalty; the length counts the end token, as the paper's |Y| does."""
     log_probability: float
-    """Of the whole output by the model itself, whatever the temperature, the filters and the rules."""
+    """Of the whole output by the model itself, whatever the temperature, the filters and the constraints."""
     token_log_probabilities: tuple[float, ...]
     """Its parts: one per token, then the end token's if `finish_reason` is `end`."""
     finish_reason: Literal["end", "length"]

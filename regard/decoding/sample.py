@@ -1,6 +1,6 @@
 """Sampling: each token drawn by its probability, the same draw whatever else is in the batch.
 
-S sentences · P independent paths per sentence · W = 1 at the first step, P afterwards · V vocabulary
+S sentences · P independent samples per sentence · W = 1 at the first step, P afterwards · V vocabulary
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from torch import Tensor
 
 from regard.decoding.constraints import NEVER
 from regard.decoding.options import Search
-from regard.decoding.walk import Candidates, Choose, Paths
+from regard.decoding.search_loop import ActiveHypotheses, Candidates, Choose
 
 COLDEST, HOTTEST = 1e-30, 1e30  # what a float32 can be divided by; beyond, nothing would change
 
 
 def at_random(options: Search, limits: Tensor, seeds: Sequence[int]) -> Choose:
-    """A chooser whose draws depend on the seed, the sentence's own seed, the path and the step, and on nothing else."""
+    """A chooser whose draws depend on the seed, the sentence's own seed, the sample and the step, and on nothing else."""
     uniform = _uniform(options, limits, seeds)
     temperature = min(max(options.temperature, COLDEST), HOTTEST)
 
-    def choose(allowed: Tensor, paths: Paths) -> Candidates:
+    def choose(allowed: Tensor, active: ActiveHypotheses) -> Candidates:
         sentences, width, _ = allowed.shape
-        draws = uniform[paths.sentences, :, paths.tokens.size(2)].view(sentences, width, -1)  # [S, P] → [S, W, P / W]
+        draws = uniform[active.sentences, :, active.tokens.size(2)].view(sentences, width, -1)  # [S, P] → [S, W, P / W]
         # Below the best, which stays at 0: a low temperature then sends the others to -inf, and nothing to infinity.
         logits, ids = _filtered((allowed - allowed.amax(-1, keepdim=True)) / temperature, options)  # [S, W, K]
         cumulative = logits.softmax(-1).cumsum(-1)
@@ -56,12 +56,12 @@ def _filtered(logits: Tensor, options: Search) -> tuple[Tensor, Tensor | None]:
 
 
 def _uniform(options: Search, limits: Tensor, seeds: Sequence[int]) -> Tensor:
-    """Numbers in [0, 1), [S, P, steps]: a stream of its own for each path, as long as the longest limit."""
+    """Numbers in [0, 1), [S, P, steps]: a stream of its own for each sample, as long as the longest limit."""
     steps = int(limits.max())
     numbers = numpy.zeros((len(seeds), options.nbest, steps))
     for sentence, own in enumerate(seeds):
-        for path in range(options.nbest):
-            stream = numpy.random.Philox(numpy.random.SeedSequence([options.seed, own, path]))
-            numbers[sentence, path] = numpy.random.Generator(stream).random(steps)
+        for sample in range(options.nbest):
+            stream = numpy.random.Philox(numpy.random.SeedSequence([options.seed, own, sample]))
+            numbers[sentence, sample] = numpy.random.Generator(stream).random(steps)
     # Cut to the 24 bits of a float32, since rounding could give 1.
     return torch.from_numpy(numpy.floor(numbers * 2**24) / 2**24).float().to(limits.device)

@@ -1,6 +1,6 @@
 """The door between every generating model and the one search: two methods, and a state that only the model understands.
 
-S sentences · W paths per sentence · N = S × W rows, sentence by sentence · V vocabulary
+S sentences · W hypotheses per sentence · N = S × W rows, sentence by sentence · V vocabulary
 """
 
 from __future__ import annotations

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.decoding.constraints import NEVER
-from regard.decoding.walk import Candidates
+from regard.decoding.search_loop import Candidates
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """One token put behind one of the paths of the step before."""
+    """One token put behind one of the hypotheses of the step before."""
 
     parent: int
-    """Which of the step before's `kept`; of the first step 0, the empty path."""
+    """Which of the step before's `kept`; of the first step 0, the empty hypothesis."""
     token: int
     log_probability: float
     """Of this token."""
     total: float
-    """Of the whole path."""
+    """Of the whole hypothesis."""
     score: float
-    """The total after the length penalty, as if the path ended here."""
+    """The total after the length penalty, as if the hypothesis ended here."""
 
 
 @dataclass(frozen=True)
@@ -30,24 +30,24 @@ class Step:
     """The candidates for one position that survived."""
 
     kept: list[Candidate]
-    """The paths of the next step; in a beam, best first."""
+    """The hypotheses of the next step; in a beam, best first."""
     finished: list[Candidate]
     """Those that ended here, with the end or at the length limit."""
 
 
 class Trace:
-    """Given to `search` of one sentence as `watch`, it remembers the steps. `width` paths go on side by side."""
+    """Given to `search` of one sentence as `on_step`, it remembers the steps. `width` hypotheses go on side by side."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.steps: list[Step] = []
-        self._alive = [0]  # which of the search's paths the last step's `kept` are
+        self._alive = [0]  # which of the search's hypotheses the last step's `kept` are
 
     def __call__(self, found: Candidates, totals: Tensor, stops: Tensor, finishes: Tensor, penalty: float) -> None:
         goes_on = totals.masked_fill(stops, NEVER)  # [1, C]
-        paths = list(range(goes_on.size(1)))
-        if len(paths) > self.width:  # just as `walk` chooses, so that equals come in the same order
-            paths = goes_on.topk(self.width).indices[0].tolist()
+        active = list(range(goes_on.size(1)))
+        if len(active) > self.width:  # just as `search_loop` chooses, so that equals come in the same order
+            active = goes_on.topk(self.width).indices[0].tolist()
         columns = (found.parent, found.token, found.log_probability, totals)  # [1, C] each
         rows = list(zip(*(each[0].tolist() for each in columns), strict=True))
 
@@ -56,6 +56,6 @@ class Trace:
             return Candidate(self._alive.index(parent), token, log_probability, total, total / penalty)
 
         finished = [candidate(row) for row in finishes[0].nonzero().flatten().tolist()]
-        alive = [path for path, row in enumerate(paths) if goes_on[0, row] > NEVER]
-        self.steps.append(Step([candidate(paths[path]) for path in alive], finished))
+        alive = [number for number, row in enumerate(active) if goes_on[0, row] > NEVER]
+        self.steps.append(Step([candidate(active[number]) for number in alive], finished))
         self._alive = alive

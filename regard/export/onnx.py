@@ -165,8 +165,8 @@ def embed(embedding: Embedding, ids: Tensor, start: int) -> Tensor:
 
 
 def around(residual: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-    added: Tensor = x + sublayer(residual.norm(x) if residual.before else x)
-    return added if residual.before else residual.norm(added)
+    added: Tensor = x + sublayer(residual.norm(x) if residual.pre_norm else x)
+    return added if residual.pre_norm else residual.norm(added)
 
 
 def think(feed_forward: FeedForward) -> Callable[[Tensor], Tensor]:

@@ -19,7 +19,7 @@ from regard.models.encoder_decoder import embedding
 from regard.models.layers import Embedding, EncoderLayer
 
 MULTIPLIER = 6_364_136_223_846_793_005  # of Knuth's generator: odd, its bits without pattern
-LOUDNESS = 20.0  # of a vote: learned at the pace of all other weights, votes would be too slow
+NGRAM_SCALE = 20.0  # of an n-gram's weights: learned at the pace of all others, they would be too slow
 
 
 class TextClassifier(Observed):
@@ -34,11 +34,11 @@ class TextClassifier(Observed):
         self.norm = nn.LayerNorm(settings.width) if settings.norm == "pre" else nn.Identity()
         self.drop = Dropout(settings.dropout)
         self.output = linear(settings.width, labels)
-        self.votes = Votes(settings.ngrams, settings.buckets, labels) if settings.ngrams > 1 else None
+        self.ngram_bag = NgramBag(settings.ngrams, settings.buckets, labels) if settings.ngrams > 1 else None
 
     def forward(self, ids: Tensor) -> Tensor:
         """Ids [S, T] → logits [S, C]."""
-        return self.decide(self.encode(ids), ids)
+        return self.classify(self.encode(ids), ids)
 
     def embed(self, ids: Tensor) -> Tensor:
         """Ids [S, T] → vectors of real positions, text after text [N, D]; on a GPU with padding [S, T, D]."""
@@ -48,28 +48,28 @@ class TextClassifier(Observed):
     def encode(self, ids: Tensor, embedded: Tensor | None = None) -> Tensor:
         """Ids [S, T] → states of real positions [N, D]; padding is never computed on a CPU. `embedded` replaces `embed`."""
         layout = lay_out(ids, packed=True)
-        may_look = padding_mask(ids)  # [S, 1, 1, T]
+        mask = padding_mask(ids)  # [S, 1, 1, T]
         x = self.embedding(ids, layout=layout) if embedded is None else embedded
         for layer in self.layers:
-            x = layer(x, may_look, layout)
+            x = layer(x, mask, layout)
         return layout.only_real(self.norm(x), ids)
 
-    def decide(self, states: Tensor, ids: Tensor) -> Tensor:
-        """States [N, D] → logits [S, C]: all opinions together."""
-        logits = torch.stack(self.opinions(states, ids)).sum(0)
+    def classify(self, states: Tensor, ids: Tensor) -> Tensor:
+        """States [N, D] → logits [S, C]: those of attention and of n-grams together."""
+        logits = torch.stack(self.separate_logits(states, ids)).sum(0)
         self.note(logits=logits)
         return logits
 
-    def opinions(self, states: Tensor, ids: Tensor) -> list[Tensor]:
-        """Logits [S, C] of what attention found, and of votes if there are any."""
+    def separate_logits(self, states: Tensor, ids: Tensor) -> list[Tensor]:
+        """Logits [S, C] of what attention found, and of n-grams if the model has them."""
         pooled = self.pool(states, ids)  # [S, D]
         self.note(pooled=pooled)
-        found = [self.output(self.drop(pooled))]
-        return found if self.votes is None else [*found, self.votes(ids)]
+        of_attention = self.output(self.drop(pooled))
+        return [of_attention] if self.ngram_bag is None else [of_attention, self.ngram_bag(ids)]
 
-    def scaled(self, attention: float, votes: float) -> dict[str, Tensor]:
-        """Weights by name, such that opinions count so many times as much as they do."""
-        times = {"output.weight": attention, "output.bias": attention, "votes.table.weight": votes}
+    def scaled_weights(self, attention: float, ngrams: float) -> dict[str, Tensor]:
+        """Weights by name, such that the logits of attention and of n-grams are so many times as large as they are."""
+        times = {"output.weight": attention, "output.bias": attention, "ngram_bag.table.weight": ngrams}
         return {name: weight * times[name] for name, weight in self.named_parameters() if name in times}
 
     def pool(self, states: Tensor, ids: Tensor) -> Tensor:
@@ -90,8 +90,8 @@ class TextClassifier(Observed):
         return next(self.parameters()).device
 
 
-class Votes(nn.Module):
-    """Every run of up to n pieces votes for labels, once in a text; its votes are found by its hash.
+class NgramBag(nn.Module):
+    """Logits that every n-gram of a text adds up to, each counted once; its weights are found by its hash.
 
     This is a linear model of n-grams, hard to beat where single phrases decide (Wang and Manning 2012). What is left for
     attention to learn is what no phrase tells.
@@ -104,25 +104,27 @@ class Votes(nn.Module):
         nn.init.zeros_(self.table.weight)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Ids [S, T] → votes [S, C], divided by the root of how many voted, so that long texts are no more certain."""
-        runs = self.runs(ids)  # [S, R]
-        counted = (runs != PAD).to(self.table.weight.dtype)
-        votes = nn.functional.embedding_bag(runs, self.table.weight, mode="sum", per_sample_weights=counted)  # [S, C]
-        return votes * self.loudness(runs)
+        """Ids [S, T] → logits [S, C], divided by the root of how many n-grams there are: long texts are no more certain."""
+        ngrams = self.ngrams(ids)  # [S, G]
+        counted = (ngrams != PAD).to(self.table.weight.dtype)
+        logits = nn.functional.embedding_bag(
+            ngrams, self.table.weight, mode="sum", per_sample_weights=counted
+        )  # [S, C]
+        return logits * self.scale(ngrams)
 
-    def loudness(self, runs: Tensor) -> Tensor:
-        """Runs [S, R] → what a vote of each text is multiplied by [S, 1]."""
-        return LOUDNESS / (runs != PAD).sum(1, keepdim=True).clamp(min=1).sqrt()
+    def scale(self, ngrams: Tensor) -> Tensor:
+        """N-grams [S, G] → what the weights of each text's n-grams are multiplied by [S, 1]."""
+        return NGRAM_SCALE / (ngrams != PAD).sum(1, keepdim=True).clamp(min=1).sqrt()
 
-    def runs(self, ids: Tensor) -> Tensor:
-        """Ids [S, T] → the bucket of each different run of pieces [S, R], PAD where there is none."""
-        runs = torch.cat(self.runs_by_length(ids), 1).sort(1).values
-        again = torch.zeros_like(runs, dtype=torch.bool)
-        again[:, 1:] = runs[:, 1:] == runs[:, :-1]
-        return runs.masked_fill(again, PAD)
+    def ngrams(self, ids: Tensor) -> Tensor:
+        """Ids [S, T] → the bucket of each different n-gram [S, G], PAD where there is none."""
+        ngrams = torch.cat(self.ngrams_by_length(ids), 1).sort(1).values
+        again = torch.zeros_like(ngrams, dtype=torch.bool)
+        again[:, 1:] = ngrams[:, 1:] == ngrams[:, :-1]
+        return ngrams.masked_fill(again, PAD)
 
-    def runs_by_length(self, ids: Tensor) -> list[Tensor]:
-        """Of each length from 1, the bucket of the run that begins at each position [S, T − length + 1]."""
+    def ngrams_by_length(self, ids: Tensor) -> list[Tensor]:
+        """Of each length from 1, the bucket of the n-gram that begins at each position [S, T − length + 1]."""
         found, hashed = [], torch.zeros_like(ids)
         for length in range(1, min(self.longest, ids.size(1)) + 1):
             hashed = _mixed(hashed[:, : ids.size(1) - length + 1] * MULTIPLIER + ids[:, length - 1 :])

@@ -63,17 +63,17 @@ class DecoderLayer(nn.Module):
         self.convolution = GatedConvolution(settings)
         self.query = nn.Linear(settings.width, settings.width)
         self.attention = DotAttention(settings.width, projected=False)
-        self.found = nn.Linear(settings.width, settings.width)
+        self.attention_output = nn.Linear(settings.width, settings.width)
 
     def forward(self, x: Tensor, past: Tensor, embedded: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
-        """x [N, T, D], the k - 1 inputs before it, and the embedded pieces → [N, T, D], and the last k - 1 inputs."""
+        """x [N, T, D], the k - 1 inputs before it, and the embedded tokens → [N, T, D], and the last k - 1 inputs."""
         seen = torch.cat([past, x], 1)  #                                    [N, k - 1 + T, D]
         passed = self.convolution(seen)  #                                   [N, T, D]
         query = (self.query(passed) + embedded) * HALF
         # The queries of a sentence are its positions in training, and its hypotheses in a search.
-        look = self.attention(query.reshape(len(memory.key), -1, query.size(2)), memory)
-        self.attention.show([look], memory)
-        passed = (passed + self.found(look.mixed).view_as(passed)) * HALF
+        attended = self.attention(query.reshape(len(memory.key), -1, query.size(2)), memory)
+        self.attention.note_outputs([attended], memory)
+        passed = (passed + self.attention_output(attended.context).view_as(passed)) * HALF
         return (passed + x) * HALF, seen[:, seen.size(1) - past.size(1) :]
 
 
@@ -109,7 +109,7 @@ class Convolutional(EncoderDecoder):
         self.output = output_layer(settings, target)
 
     def forward(self, source: Tensor, target: Tensor, packed: bool = False) -> Tensor:
-        states, _ = self.write(self.target_embedding(target), self.start(source))  # [S, T, D]
+        states, _ = self.decode(self.target_embedding(target), self.start(source))  # [S, T, D]
         self.note(states=states)
         return PADDED.only_real(states, target) if packed else states
 
@@ -119,17 +119,17 @@ class Convolutional(EncoderDecoder):
         for layer in self.encoder:
             x = layer(x, real.unsqueeze(2))
         self.note(memory=x)
-        # A key tells what the encoder made of a position; its value adds which piece it is (the paper's equation 2).
+        # A key tells what the encoder made of a position; its value adds which token it is (the paper's equation 2).
         memory = Memory(x, (x + embedded) * HALF, real.unsqueeze(1))
         past = x.new_zeros(len(source), self.kernel - 1, x.size(2))
         return ConvolutionalState(memory, [past] * len(self.decoder))
 
     def advance(self, last: Tensor, state: ConvolutionalState) -> tuple[Tensor, ConvolutionalState]:
-        states, state = self.write(self.target_embedding(last[:, None], state.length), state)  # [N, 1, D]
+        states, state = self.decode(self.target_embedding(last[:, None], state.length), state)  # [N, 1, D]
         return states.squeeze(1), state
 
-    def write(self, embedded: Tensor, state: ConvolutionalState) -> tuple[Tensor, ConvolutionalState]:
-        """Embedded pieces [N, T, D] → states that the output is made from [N, T, D], and the state after."""
+    def decode(self, embedded: Tensor, state: ConvolutionalState) -> tuple[Tensor, ConvolutionalState]:
+        """Embedded tokens [N, T, D] → states that the output is made from [N, T, D], and the state after."""
         x, pasts = embedded, []
         for layer, past in zip(self.decoder, state.pasts, strict=True):
             x, past = layer(x, past, embedded, state.memory)

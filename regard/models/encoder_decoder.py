@@ -10,11 +10,11 @@ from abc import abstractmethod
 from torch import Tensor, nn
 
 from regard.config import Translating as Settings
+from regard.models.autoregressive import AutoregressiveModel
 from regard.models.layers import Embedding
-from regard.models.writing import Writing
 
 
-class EncoderDecoder(Writing):
+class EncoderDecoder(AutoregressiveModel):
     """Source and target ids in, hidden states out."""
 
     source_embedding: Embedding

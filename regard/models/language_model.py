@@ -17,16 +17,16 @@ from regard import config
 from regard.attention.cache import KeyValueCache
 from regard.attention.dropout import Dropout
 from regard.attention.layout import PADDED, lay_out
-from regard.attention.masks import added, causal_mask
+from regard.attention.masks import additive_mask, causal_mask
 from regard.attention.positions import POSITIONS
+from regard.models.autoregressive import AutoregressiveModel, DecoderState
 from regard.models.encoder_decoder import embedding
 from regard.models.layers import Embedding, EncoderLayer
-from regard.models.pointer import Places, Pointed, Pointer
-from regard.models.rnn import RecurrentState, Stack
-from regard.models.writing import Writing, Written
+from regard.models.pointer import Pointer, PointerMemory, PointerOutput
+from regard.models.rnn import RecurrentStack, RecurrentState
 
 
-class LanguageModel(Writing):
+class LanguageModel(AutoregressiveModel):
     """Ids in, hidden states out. It starts from ids that were written before [S, K], all of them real."""
 
     embedding: Embedding
@@ -37,15 +37,15 @@ class LanguageModel(Writing):
     def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
         """Ids [S, T] → states [S, T, D], each seeing only its past; `packed` gives those of real positions only [N, D]."""
 
-    def look_back(self, states: Tensor, ids: Tensor) -> Pointed | None:
+    def point(self, states: Tensor, ids: Tensor) -> PointerOutput | None:
         """What states [S, T, D] after ids [S, T] expect to come again, if the model has a pointer."""
         if self.pointer is None:
             return None
-        past = added(causal_mask(ids.size(1), device=ids.device), states.dtype)
-        pointed: Pointed = self.pointer(states, self.pointer.places(states, ids), past)
+        past = additive_mask(causal_mask(ids.size(1), device=ids.device), states.dtype)
+        pointed: PointerOutput = self.pointer(states, self.pointer.memory(states, ids), past)
         return pointed
 
-    def project(self, states: Tensor, pointed: Pointed | None = None) -> Tensor:
+    def project(self, states: Tensor, pointed: PointerOutput | None = None) -> Tensor:
         """States [.., D] → logits [.., V], with what they point at."""
         logits: Tensor = self.output(states)
         if pointed is not None:
@@ -57,8 +57,8 @@ class LanguageModel(Writing):
 class Output(nn.Module):
     """States → logits over the vocabulary, or, where it is cut, log-probabilities (adaptive softmax, Grave et al. 2017).
 
-    Frequent pieces and one gate for each part of the rest share the first softmax; a rare piece has the probability of
-    its gate times its own within its part. Training computes only the parts that it needs: see training/loss.py.
+    Frequent tokens and one row for each cluster of the rest share the first softmax; a rare token has the probability of
+    its cluster times its own within it. Training computes only the clusters that it needs: see training/loss.py.
     """
 
     weight: Tensor
@@ -67,40 +67,42 @@ class Output(nn.Module):
         super().__init__()
         self.weight, self.cutoffs = weight, tuple(cut for cut in cutoffs if cut < len(weight))
         if self.cutoffs:
-            self.gates = nn.Parameter(torch.empty(len(self.cutoffs), weight.size(1)))
-            nn.init.normal_(self.gates, std=weight.size(1) ** -0.5)
+            self.cluster_weight = nn.Parameter(torch.empty(len(self.cutoffs), weight.size(1)))
+            nn.init.normal_(self.cluster_weight, std=weight.size(1) ** -0.5)
 
     def head(self) -> Tensor:
-        """The rows of the first softmax: frequent pieces, then gates."""
-        return torch.cat([self.weight[: self.cutoffs[0]], self.gates]) if self.cutoffs else self.weight
+        """The rows of the first softmax: frequent tokens, then clusters."""
+        return torch.cat([self.weight[: self.cutoffs[0]], self.cluster_weight]) if self.cutoffs else self.weight
 
     def tails(self) -> list[tuple[int, int]]:
-        """First and last + 1 id of each part that has a gate."""
+        """First and last + 1 id of each cluster."""
         return list(zip(self.cutoffs, (*self.cutoffs[1:], len(self.weight)), strict=True)) if self.cutoffs else []
 
     def forward(self, states: Tensor) -> Tensor:
         logits = nn.functional.linear(states, self.head())  # [.., V]
         if not self.cutoffs:
             return logits
-        frequent, gates = torch.split(logits.log_softmax(-1), [self.cutoffs[0], len(self.cutoffs)], -1)
-        parts = [frequent]
-        for gate, (begin, end) in zip(gates.unbind(-1), self.tails(), strict=True):
+        frequent, clusters = torch.split(logits.log_softmax(-1), [self.cutoffs[0], len(self.cutoffs)], -1)
+        logs = [frequent]
+        for cluster, (begin, end) in zip(clusters.unbind(-1), self.tails(), strict=True):
             within = nn.functional.linear(states, self.weight[begin:end]).log_softmax(-1)
-            parts.append(gate.unsqueeze(-1) + within)
-        return torch.cat(parts, -1)
+            logs.append(cluster.unsqueeze(-1) + within)
+        return torch.cat(logs, -1)
 
 
 @dataclass(frozen=True)
-class Reread(Written):
+class LanguageModelState(DecoderState):
     """Besides, what can be pointed at."""
 
-    places: Places | None = None
+    pointer_memory: PointerMemory | None = None
 
-    def after(self, places: Places) -> Reread:
-        return replace(self, places=places if self.places is None else self.places.and_more(places))
+    def with_pointer_memory(self, more: PointerMemory) -> LanguageModelState:
+        before = self.pointer_memory
+        return replace(self, pointer_memory=more if before is None else before.append(more))
 
-    def of(self, sentences: Tensor) -> Reread:
-        return replace(super().of(sentences), places=self.places and self.places.of(sentences))
+    def select_sentences(self, sentences: Tensor) -> LanguageModelState:
+        memory = self.pointer_memory and self.pointer_memory.select(sentences)
+        return replace(super().select_sentences(sentences), pointer_memory=memory)
 
 
 class TransformerLanguageModel(LanguageModel):
@@ -120,45 +122,45 @@ class TransformerLanguageModel(LanguageModel):
 
     def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
         layout = lay_out(ids, packed)
-        may_look_back = causal_mask(ids.size(1), device=ids.device)  # padding is last, hence in the future
+        mask = causal_mask(ids.size(1), device=ids.device)  # padding is last, hence in the future
         x = self.embedding(ids, layout=layout)  #                      [S, T, D]
         for layer in self.layers:
-            x = layer(x, may_look_back, layout)
+            x = layer(x, mask, layout)
         states: Tensor = self.drop(self.norm(x))
         self.note(states=states)
         return layout.only_real(states, ids) if packed else states
 
-    def start(self, source: Tensor) -> Reread:
-        state = Reread([KeyValueCache() for _ in self.layers], length=source.size(1))
+    def start(self, source: Tensor) -> LanguageModelState:
+        state = LanguageModelState([KeyValueCache() for _ in self.layers], length=source.size(1))
         if source.size(1):
             x = self.embedding(source)  #  [S, K, D]
-            for layer, cache in zip(self.writing_layers(), state.caches, strict=True):
+            for layer, cache in zip(self.decoder_layers(), state.caches, strict=True):
                 x = layer(x, causal_mask(source.size(1), device=source.device), cache=cache)
             if self.pointer is not None:
-                state = state.after(self.pointer.places(self.norm(x), source))
+                state = state.with_pointer_memory(self.pointer.memory(self.norm(x), source))
         return state
 
-    def advance(self, last: Tensor, state: Reread) -> tuple[Tensor, Reread]:
+    def advance(self, last: Tensor, state: LanguageModelState) -> tuple[Tensor, LanguageModelState]:
         x = self.embedding(last[:, None], state.length)  #  [N, 1, D]
         x = x.view(-1, state.hypotheses, x.size(-1))  #     [S, W, D]
-        state = state.longer()
-        for layer, cache in zip(self.writing_layers(), state.caches, strict=True):
-            x = layer(x, state.own, cache=cache)
+        state = state.extend()
+        for layer, cache in zip(self.decoder_layers(), state.caches, strict=True):
+            x = layer(x, state.past_mask, cache=cache)
         states: Tensor = self.norm(x)
         if self.pointer is not None:
-            state = state.after(self.pointer.places(states, last.view(states.shape[:2])))
+            state = state.with_pointer_memory(self.pointer.memory(states, last.view(states.shape[:2])))
         return states.flatten(0, 1), state  #               [N, D]
 
-    def step(self, last: Tensor, state: Reread) -> tuple[Tensor, Reread]:
+    def step(self, last: Tensor, state: LanguageModelState) -> tuple[Tensor, LanguageModelState]:
         states, state = self.advance(last, state)
-        if self.pointer is None or state.places is None:
+        if self.pointer is None or state.pointer_memory is None:
             return self.project(states), state
-        own = None if state.own is None else state.own.squeeze(1)  # [S, W, T]
+        mask = None if state.past_mask is None else state.past_mask.squeeze(1)  # [S, W, T]
         rows = states.view(-1, state.hypotheses, states.size(-1))  # [S, W, D]
-        pointed = self.pointer(rows, state.places, own)
+        pointed = self.pointer(rows, state.pointer_memory, mask)
         return self.project(rows, pointed).flatten(0, 1), state
 
-    def writing_layers(self) -> Iterable[EncoderLayer]:
+    def decoder_layers(self) -> Iterable[EncoderLayer]:
         return cast("Iterable[EncoderLayer]", self.layers)  # ModuleList does not tell what it holds
 
     def attention_names(self) -> dict[str, list[str]]:
@@ -166,37 +168,37 @@ class TransformerLanguageModel(LanguageModel):
 
 
 class RecurrentLanguageModel(LanguageModel):
-    """A state that is carried from piece to piece (Mikolov et al. 2010, with LSTM or GRU cells)."""
+    """A state that is carried from token to token (Mikolov et al. 2010, with LSTM or GRU cells)."""
 
     def __init__(self, settings: config.RecurrentDecoder, size: int) -> None:
         super().__init__()
         self.max_positions = settings.max_positions
         table = embedding(size, settings.width)
         self.embedding = Embedding(table, settings.dropout)
-        self.stack = Stack(settings, settings.width, settings.layers)
+        self.stack = RecurrentStack(settings, settings.width, settings.layers)
         self.drop = Dropout(settings.dropout)
         self.output = Output(output_weight(table, settings.tied), settings.cutoffs)
         self.layers, self.width, self.pointer = settings.layers, settings.width, None
 
     def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
-        states, _ = self.write(ids, self.nothing(len(ids)))  # [S, T, D]
+        states, _ = self.decode(ids, self.initial_state(len(ids)))  # [S, T, D]
         self.note(states=states)
         return PADDED.only_real(states, ids) if packed else states
 
-    def write(self, ids: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
+    def decode(self, ids: Tensor, hidden: Tensor) -> tuple[Tensor, Tensor]:
         """Ids [N, T] after a state [N, L, P, D] → states [N, T, D], and the state after."""
         outputs, hidden = self.stack(self.embedding(ids), hidden)
         return self.drop(outputs), hidden
 
-    def nothing(self, rows: int) -> Tensor:
-        return self.output.weight.new_zeros(rows, self.layers, self.stack.parts, self.width)  # [N, L, P, D]
+    def initial_state(self, rows: int) -> Tensor:
+        return self.output.weight.new_zeros(rows, self.layers, self.stack.state_tensors, self.width)  # [N, L, P, D]
 
     def start(self, source: Tensor) -> RecurrentState:
-        hidden = self.nothing(len(source))
-        return RecurrentState(self.write(source, hidden)[1] if source.size(1) else hidden)
+        hidden = self.initial_state(len(source))
+        return RecurrentState(self.decode(source, hidden)[1] if source.size(1) else hidden)
 
     def advance(self, last: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        states, hidden = self.write(last[:, None], state.hidden)  # [N, 1, D]
+        states, hidden = self.decode(last[:, None], state.hidden)  # [N, 1, D]
         return states.squeeze(1), RecurrentState(hidden, hypotheses=state.hypotheses)
 
     def attention_names(self) -> dict[str, list[str]]:

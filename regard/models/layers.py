@@ -19,7 +19,7 @@ from regard.config import Attending
 
 
 class Embedding(Observed):
-    """Ids → vectors: the piece's own vector times √D, plus its position if any (the paper's sections 3.4 and 3.5)."""
+    """Ids → vectors: the token's own vector times √D, plus its position if any (the paper's sections 3.4 and 3.5)."""
 
     def __init__(self, table: nn.Embedding, dropout: float, positions: Positions | None = None) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Embedding(Observed):
         vectors = self.table(layout.pack(ids)) * self.scale  #          [B, T, D]
         if self.positions is None:
             return self.drop(vectors)  # type: ignore[no-any-return]
-        positions = self.positions(layout.places(ids) + start)  #       [T, D]
+        positions = self.positions(layout.positions(ids) + start)  #       [T, D]
         embedded: Tensor = self.drop(vectors + positions)  #            [B, T, D]
         self.note(vectors=vectors, positions=positions, output=embedded)
         return embedded
@@ -50,10 +50,10 @@ class Residual(Observed):
         super().__init__()
         self.norm = nn.LayerNorm(config.width)
         self.drop = Dropout(config.dropout)
-        self.before = config.norm == "pre"
+        self.pre_norm = config.norm == "pre"
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-        if self.before:
+        if self.pre_norm:
             normed = self.norm(x)
             added = output = self.drop.add(x, sublayer(normed))
         else:
@@ -92,12 +92,12 @@ class EncoderLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        may_look: Tensor | None,
+        mask: Tensor | None,
         layout: Padded | Packed = PADDED,
         cache: KeyValueCache | None = None,
     ) -> Tensor:
         """x [B, S, D] → [B, S, D], or as the layout has its tokens. With a cache, x is what follows the positions in it."""
-        x = self.after_self(x, lambda x: self.self_attention(x, may_look, cache, layout))
+        x = self.after_self(x, lambda x: self.self_attention(x, mask, cache, layout))
         return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]
 
 
@@ -117,46 +117,46 @@ class DecoderLayer(nn.Module):
         self,
         x: Tensor,
         memory: Tensor,
-        may_look_back: Tensor | None,
-        may_look_at_source: Tensor | None,
+        target_mask: Tensor | None,
+        source_mask: Tensor | None,
         layout: Padded | Packed = PADDED,
         source_layout: Padded | Packed = PADDED,
     ) -> Tensor:
         """All positions at once: x [B, T, D] and memory [B, S, D] → [B, T, D], or as their layouts have the tokens."""
 
-        def look_back(x: Tensor) -> Tensor:
-            return self.self_attention(x, may_look_back, layout=layout)  # type: ignore[no-any-return]
+        def attend_self(x: Tensor) -> Tensor:
+            return self.self_attention(x, target_mask, layout=layout)  # type: ignore[no-any-return]
 
-        read = self.cross_attention.read(memory, source_layout)
-        return self.around(x, read, may_look_at_source, look_back, layout)
+        projected = self.cross_attention.project_memory(memory, source_layout)
+        return self.sublayers(x, projected, source_mask, attend_self, layout)
 
     def step(
         self,
         x: Tensor,
         memory: KeyValueCache,
-        may_look_back: Tensor | None,
-        may_look_at_source: Tensor | None,
+        target_mask: Tensor | None,
+        source_mask: Tensor | None,
         cache: KeyValueCache,
     ) -> Tensor:
         """One position of W hypotheses for each of S sentences: x [S, W, D] → [S, W, D].
 
-        The hypotheses of a sentence are queries side by side, so that its memory is held only once, and `may_look_back`
+        The hypotheses of a sentence are queries side by side, so that its memory is held only once, and `target_mask`
         shows each of them its own past.
         """
 
-        def look_back(x: Tensor) -> Tensor:
-            return self.self_attention(x, may_look_back, cache)  # type: ignore[no-any-return]
+        def attend_self(x: Tensor) -> Tensor:
+            return self.self_attention(x, target_mask, cache)  # type: ignore[no-any-return]
 
-        return self.around(x, memory, may_look_at_source, look_back, PADDED)
+        return self.sublayers(x, memory, source_mask, attend_self, PADDED)
 
-    def around(
+    def sublayers(
         self,
         x: Tensor,
         memory: KeyValue | KeyValueCache,
-        may_look_at_source: Tensor | None,
-        look_back: Callable[[Tensor], Tensor],
+        source_mask: Tensor | None,
+        attend_self: Callable[[Tensor], Tensor],
         layout: Padded | Packed,
     ) -> Tensor:
-        x = self.after_self(x, look_back)
-        x = self.after_cross(x, lambda x: self.cross_attention(x, memory, may_look_at_source, layout))
+        x = self.after_self(x, attend_self)
+        x = self.after_cross(x, lambda x: self.cross_attention(x, memory, source_mask, layout))
         return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]

@@ -15,11 +15,11 @@ from torch import Tensor, nn
 from regard import config
 from regard.attention.cache import KeyValueCache
 from regard.attention.layout import PADDED, Packed, Padded, lay_out
-from regard.attention.masks import added, causal_mask, padding_mask
+from regard.attention.masks import additive_mask, causal_mask, padding_mask
 from regard.attention.positions import POSITIONS, Positions
+from regard.models.autoregressive import DecoderState
 from regard.models.encoder_decoder import EncoderDecoder, embeddings, output_layer
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
-from regard.models.writing import Written
 
 
 class Transformer(EncoderDecoder):
@@ -45,22 +45,22 @@ class Transformer(EncoderDecoder):
     def forward(self, source: Tensor, target: Tensor, packed: bool = False) -> Tensor:
         """All positions at once; with `packed`, padding is never computed on a CPU."""
         source_layout, layout = lay_out(source, packed), lay_out(target, packed)
-        memory, may_look_at_source = self.encode(source, source_layout)
-        may_look_back = causal_mask(target.size(1), device=target.device)  # padding is last, hence in the future
+        memory, source_mask = self.encode(source, source_layout)
+        target_mask = causal_mask(target.size(1), device=target.device)  # padding is last, hence in the future
         x = self.target_embedding(target, layout=layout)  #                  [S, T, D]
         for layer in self.decoder:
-            x = layer(x, memory, may_look_back, may_look_at_source, layout, source_layout)
+            x = layer(x, memory, target_mask, source_mask, layout, source_layout)
         states: Tensor = self.decoder_norm(x)
         self.note(memory=memory, states=states)
         return layout.only_real(states, target) if packed else states
 
     def encode(self, source: Tensor, layout: Padded | Packed = PADDED) -> tuple[Tensor, Tensor]:
         """Source ids [S, K] → memory [S, K, D], or as the layout has its tokens, and who may be looked at."""
-        may_look = padding_mask(source)  #                   [S, 1, 1, K]
+        mask = padding_mask(source)  #                   [S, 1, 1, K]
         x = self.source_embedding(source, layout=layout)  #  [S, K, D]
         for layer in self.encoder:
-            x = layer(x, may_look, layout)
-        return self.encoder_norm(x), may_look
+            x = layer(x, mask, layout)
+        return self.encoder_norm(x), mask
 
     def attention_names(self) -> dict[str, list[str]]:
         return {
@@ -69,40 +69,40 @@ class Transformer(EncoderDecoder):
             "cross": [f"decoder.{layer}.cross_attention" for layer in range(len(self.decoder))],
         }
 
-    def writing_layers(self) -> Iterable[DecoderLayer]:
+    def decoder_layers(self) -> Iterable[DecoderLayer]:
         return cast(Iterable[DecoderLayer], self.decoder)  # ModuleList does not tell what it holds
 
     def start(self, source: Tensor) -> TransformerState:
         """The encoder runs once; the keys and values of the source are computed once."""
-        memory, may_look = self.encode(source)
-        read = [KeyValueCache(room=0) for _ in self.decoder]
-        for layer, cache in zip(self.writing_layers(), read, strict=True):
-            cache.append(*layer.cross_attention.read(memory))
+        memory, source_mask = self.encode(source)
+        projected = [KeyValueCache(capacity=0) for _ in self.decoder]
+        for layer, cache in zip(self.decoder_layers(), projected, strict=True):
+            cache.append(*layer.cross_attention.project_memory(memory))
         fresh = [KeyValueCache() for _ in self.decoder]
-        return TransformerState(fresh, memory=read, may_look=added(may_look, memory.dtype))
+        return TransformerState(fresh, memory=projected, source_mask=additive_mask(source_mask, memory.dtype))
 
     def advance(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         x = self.target_embedding(last[:, None], state.length)  # [N, 1, D]
         x = x.view(-1, state.hypotheses, x.size(-1))  #           [S, W, D]
-        state = state.longer()
-        for layer, memory, cache in zip(self.writing_layers(), state.memory, state.caches, strict=True):
-            x = layer.step(x, memory, state.own, state.may_look, cache)
+        state = state.extend()
+        for layer, memory, cache in zip(self.decoder_layers(), state.memory, state.caches, strict=True):
+            x = layer.step(x, memory, state.past_mask, state.source_mask, cache)
         states: Tensor = self.decoder_norm(x).flatten(0, 1)  # [N, D]
         return states, state
 
 
 @dataclass(frozen=True)
-class TransformerState(Written):
+class TransformerState(DecoderState):
     """What a decoding Transformer remembers: the source and all that was tried for it, once per sentence."""
 
     memory: list[KeyValueCache] = field(default_factory=list)  # per layer [S, H, K, E]
-    may_look: Tensor = field(
+    source_mask: Tensor = field(
         default_factory=lambda: torch.empty(0)
     )  # [S, 1, 1, K], added to scores: what is no padding
 
     def are_all(self, sentences: Tensor) -> bool:
-        return torch.equal(sentences, torch.arange(self.may_look.size(0), device=sentences.device))
+        return torch.equal(sentences, torch.arange(self.source_mask.size(0), device=sentences.device))
 
-    def of(self, sentences: Tensor) -> TransformerState:
-        memory = [read.select(sentences) for read in self.memory]
-        return replace(super().of(sentences), memory=memory, may_look=self.may_look[sentences])
+    def select_sentences(self, sentences: Tensor) -> TransformerState:
+        memory = [cache.select(sentences) for cache in self.memory]
+        return replace(super().select_sentences(sentences), memory=memory, source_mask=self.source_mask[sentences])

@@ -55,7 +55,7 @@ def _in_chunks(
 
 
 class Cut(Protocol):
-    """A vocabulary whose rare pieces are in parts behind gates: see models/language_model.py."""
+    """A vocabulary whose rare tokens are in clusters: see models/language_model.py."""
 
     weight: Tensor
 
@@ -67,9 +67,9 @@ class Cut(Protocol):
 def adaptive_loss(states: Tensor, output: Cut, targets: Tensor, smoothing: float) -> Loss:
     """states [N, D], targets [N] → the loss of the output's log-probabilities.
 
-    A rare piece costs its gate's loss in the head and its own within its part, so that each part is computed only for
+    A rare token costs its cluster's loss in the head and its own within it, so that each cluster is computed only for
     the tokens that are in it: with 33,278 words and two cuts, a seventh of the work. Smoothing wants a little of
-    every piece from every token, so that with it nothing can be left out.
+    every token of the vocabulary from each, so that with it nothing can be left out.
     """
     if smoothing and output.tails():
         losses = list(_everywhere(states, output, targets, smoothing))
@@ -81,7 +81,7 @@ def adaptive_loss(states: Tensor, output: Cut, targets: Tensor, smoothing: float
 
 
 def _everywhere(states: Tensor, output: Cut, targets: Tensor, smoothing: float) -> Iterator[Loss]:
-    """The loss of the head and of each part, all for every token. A gate has the share of all pieces behind it."""
+    """The loss of the head and of each cluster, all for every token. A cluster has the share of all its tokens."""
     if states.device.type != "cpu":
         yield smoothed_loss(output(states), targets, smoothing)
         return
@@ -117,7 +117,7 @@ def parts(output: Cut, targets: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor
 
 
 def in_head(targets: Tensor, tails: list[tuple[int, int]]) -> Tensor:
-    """What the head should say: a frequent piece itself, or the gate of a rare one."""
+    """What the head should say: a frequent token itself, or the cluster of a rare one."""
     wanted = targets
     for number, (begin, end) in enumerate(tails):
         wanted = torch.where((targets >= begin) & (targets < end), tails[0][0] + number, wanted)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.models.language_model import Output
-from regard.models.pointer import Pointed
+from regard.models.pointer import PointerOutput
 from regard.training.loss import CHUNK, Loss, adaptive_loss, mixed_loss, projected_loss, smoothed_loss
 
 VOCABULARY, WIDTH = 40, 8
@@ -22,7 +22,7 @@ def given(cutoffs: tuple[int, ...], rows: int, low: int = 0) -> tuple[Tensor, Ou
 
 
 def results(loss: Loss, states: Tensor, output: Output) -> list[Tensor]:
-    wanted = [states, output.weight, *([output.gates] if output.cutoffs else [])]
+    wanted = [states, output.weight, *([output.cluster_weight] if output.cutoffs else [])]
     return [loss.smoothed.detach(), loss.plain, *torch.autograd.grad(loss.smoothed * 3, wanted)]
 
 
@@ -30,7 +30,7 @@ def results(loss: Loss, states: Tensor, output: Output) -> list[Tensor]:
 @pytest.mark.parametrize(("rows", "low"), [(1, 0), (60, 0), (60, 25), (CHUNK + 9, 0)])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
 def test_values_and_gradients(cutoffs: tuple[int, ...], rows: int, low: int, smoothing: float) -> None:
-    """Smoothing spreads over all pieces, wherever the vocabulary is cut."""
+    """Smoothing spreads over all tokens, wherever the vocabulary is cut."""
     states, output, targets = given(cutoffs, rows, low)
     expected = results(smoothed_loss(output(states), targets, smoothing), states, output)
     found = results(adaptive_loss(states, output, targets, smoothing), states, output)
@@ -49,7 +49,7 @@ def test_a_tied_matrix_learns_from_both_its_uses() -> None:
     torch.testing.assert_close(gradients[0], gradients[1], atol=1e-4, rtol=1e-4)
 
 
-def test_the_smoothed_loss_is_the_mean_over_all_pieces() -> None:
+def test_the_smoothed_loss_is_the_mean_over_all_tokens() -> None:
     """By the definition's own words: ε of it is the mean of -log p over all ids, in head and tails alike."""
     states, output, targets = given((5, 20), 60)
     log_probabilities = output(states)  # [N, V]
@@ -81,10 +81,10 @@ def test_what_is_pointed_at_adds_to_the_vocabulary(cutoffs: tuple[int, ...]) -> 
     states, output, targets = given(cutoffs, 60)
     generator = torch.Generator().manual_seed(3)
     weights = torch.rand(60, 8, generator=generator).softmax(-1).requires_grad_()  # of 7 places and the vocabulary
-    pieces = torch.randint(VOCABULARY, (60, 7), generator=generator)
-    pieces[:20, 2] = pieces[:20, 5] = targets[:20]
-    pointed = Pointed(pieces, weights[:, :-1], weights[:, -1])
-    loss = mixed_loss(states, output, targets, pointed.repeats(targets), pointed.vocabulary)
+    tokens = torch.randint(VOCABULARY, (60, 7), generator=generator)
+    tokens[:20, 2] = tokens[:20, 5] = targets[:20]
+    pointed = PointerOutput(tokens, weights[:, :-1], weights[:, -1])
+    loss = mixed_loss(states, output, targets, pointed.probability(targets), pointed.gate)
     all_of_it = pointed.mix(output(states).log_softmax(-1))  # [N, V]
     torch.testing.assert_close(all_of_it.exp().sum(-1), torch.ones(60))
     expected = -all_of_it.gather(-1, targets[:, None]).sum()

@@ -14,10 +14,10 @@ from regard import config
 from regard.attention.multi_head import MultiHead
 from regard.attention.scaled_dot import attend_fused
 from regard.decoding.beam import likeliest
-from regard.decoding.constraints import Rules
+from regard.decoding.constraints import Constraints
 from regard.decoding.options import Hypothesis, Search
 from regard.decoding.search import search
-from regard.decoding.walk import walk
+from regard.decoding.search_loop import search_loop
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.translation.native import SPECIAL, decode
 from regard.tasks.translation.training import translation_loss
@@ -96,7 +96,9 @@ def test_a_beam_of_one_is_greedy(tiny_translator: Translator) -> None:
     model = tiny_translator.model
     source, limits = ragged([5, 9, 1, 3], seed=1), torch.tensor([12, 20, 3, 30])
     with torch.inference_mode():
-        beam = walk(model, source, limits, GREEDY, Rules(SPECIAL, 0, [()] * 4, source.device), 1, likeliest(1))
+        beam = search_loop(
+            model, source, limits, GREEDY, Constraints(SPECIAL, 0, [()] * 4, source.device), 1, likeliest(1)
+        )
     assert_same(beam, search(model, source, limits, GREEDY, SPECIAL))
 
 
@@ -134,9 +136,9 @@ def test_a_whole_model_on_the_fused_kernel_is_the_same(norm: str, monkeypatch: p
     plain = run()
     taken = []
 
-    def fused(self: MultiHead, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None) -> Tensor:
+    def fused(self: MultiHead, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         taken.append(self)
-        return attend_fused(query, key, value, may_look)
+        return attend_fused(query, key, value, mask)
 
     monkeypatch.setattr(MultiHead, "attend", fused)
     torch.testing.assert_close(run(), plain, atol=1e-5, rtol=1e-5)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.attention.cache import ROOM, KeyValueCache
+from regard.attention.cache import CAPACITY, KeyValueCache
 
 N, H, E = 4, 2, 3
 
@@ -16,7 +16,9 @@ def positions(count: int, seed: int, rows: int = N) -> tuple[Tensor, Tensor]:
     return torch.randn(rows, H, count, E, generator=generator), torch.randn(rows, H, count, E, generator=generator)
 
 
-@pytest.mark.parametrize("counts", [[1], [1] * (2 * ROOM + 3), [ROOM, 1], [ROOM - 1, 1, 1], [5, 3 * ROOM, 2]], ids=str)
+@pytest.mark.parametrize(
+    "counts", [[1], [1] * (2 * CAPACITY + 3), [CAPACITY, 1], [CAPACITY - 1, 1, 1], [5, 3 * CAPACITY, 2]], ids=str
+)
 def test_what_is_appended_stays(counts: list[int]) -> None:
     cache = KeyValueCache()
     keys, values = [], []
@@ -31,7 +33,7 @@ def test_what_is_appended_stays(counts: list[int]) -> None:
 
 
 @pytest.mark.parametrize("rows", [[2], [3, 2, 1, 0], [1, 1, 1, 3, 0, 0, 2]])
-@pytest.mark.parametrize("count", [3, ROOM])
+@pytest.mark.parametrize("count", [3, CAPACITY])
 def test_selected_rows_go_on_and_leave_the_others_alone(rows: list[int], count: int) -> None:
     cache = KeyValueCache()
     key, value = positions(count, seed=0)

@@ -55,8 +55,8 @@ def test_who_is_where() -> None:
     ids = torch.tensor([[5, 6, 0], [7, 0, 0], [8, 9, 4]])
     packed, padded = lay_out(ids, packed=True), lay_out(ids, packed=False)
     assert packed.pack(ids).tolist() == [5, 6, 7, 8, 9, 4]
-    assert packed.places(ids).tolist() == [0, 1, 0, 0, 1, 2]
+    assert packed.positions(ids).tolist() == [0, 1, 0, 0, 1, 2]
     assert torch.equal(padded.pack(ids), ids)
-    assert padded.places(ids).tolist() == [0, 1, 2]
+    assert padded.positions(ids).tolist() == [0, 1, 2]
     vectors = torch.randn(3, 3, 4)
     assert torch.equal(padded.only_real(vectors, ids), vectors[ids != 0])

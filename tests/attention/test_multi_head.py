@@ -34,23 +34,23 @@ def give_biases(module: torch.nn.Module) -> None:
             torch.nn.init.normal_(parameter)
 
 
-def by_hand(projected: list[Tensor], output: torch.nn.Linear, may_look: Tensor | None) -> Tensor:
+def by_hand(projected: list[Tensor], output: torch.nn.Linear, mask: Tensor | None) -> Tensor:
     """One head after the other, each with its own slice of the projected query, key and value."""
     by_head = zip(*(each.chunk(H, -1) for each in projected), strict=True)
-    heads = [attend(query, key, value, may_look)[0] for query, key, value in by_head]
+    heads = [attend(query, key, value, mask)[0] for query, key, value in by_head]
     return functional.linear(torch.cat(heads, -1), output.weight, output.bias)
 
 
-@pytest.mark.parametrize("may_look", [None, causal_mask(Q)], ids=["all", "causal"])
+@pytest.mark.parametrize("mask", [None, causal_mask(Q)], ids=["all", "causal"])
 @KEY_WIDTHS
-def test_self_attention_is_three_products_and_one_attention_per_head(may_look: Tensor | None, key_width: int) -> None:
+def test_self_attention_is_three_products_and_one_attention_per_head(mask: Tensor | None, key_width: int) -> None:
     torch.manual_seed(0)
     attention, (x, _) = SelfAttention(D, H, key_width=key_width), given()
     give_biases(attention)
     fused, sizes = attention.query_key_value, [H * (key_width or F)] * 2 + [D]
     parts = zip(fused.weight.split(sizes), fused.bias.split(sizes), strict=True)
     projected = [functional.linear(x, weight, bias) for weight, bias in parts]
-    torch.testing.assert_close(attention(x, may_look), by_hand(projected, attention.output, may_look))
+    torch.testing.assert_close(attention(x, mask), by_hand(projected, attention.output, mask))
 
 
 @KEY_WIDTHS
@@ -58,13 +58,13 @@ def test_cross_attention_looks_from_one_sequence_at_another(key_width: int) -> N
     torch.manual_seed(0)
     attention, (x, memory) = CrossAttention(D, H, key_width=key_width), given()
     give_biases(attention)
-    may_look = (torch.arange(K) < torch.tensor([K, 2, 4])[:, None])[:, None, :]  # [B, 1, K]
+    mask = (torch.arange(K) < torch.tensor([K, 2, 4])[:, None])[:, None, :]  # [B, 1, K]
     sizes = [H * (key_width or F), D]
     parts = zip(attention.key_value.weight.split(sizes), attention.key_value.bias.split(sizes), strict=True)
     projected = [attention.query(x), *(functional.linear(memory, weight, bias) for weight, bias in parts)]
-    found = attention(x, attention.read(memory), may_look[:, None])
+    found = attention(x, attention.project_memory(memory), mask[:, None])
     assert found.shape == x.shape
-    torch.testing.assert_close(found, by_hand(projected, attention.output, may_look))
+    torch.testing.assert_close(found, by_hand(projected, attention.output, mask))
 
 
 @pytest.mark.parametrize("kind", [SelfAttention, CrossAttention])
@@ -95,18 +95,18 @@ def test_packed_tokens_attend_as_padded_ones_do(key_width: int) -> None:
     layout, memory_layout = Packed(real), Packed(memory_real)
     padded = own(x, real[:, None, None])
     torch.testing.assert_close(own(x[real], real[:, None, None], layout=layout), padded[real])
-    read, packed_read = cross.read(memory), cross.read(memory[memory_real], memory_layout)
-    may_look = memory_real[:, None, None]
-    torch.testing.assert_close(cross(x[real], packed_read, may_look, layout), cross(x, read, may_look)[real])
+    read, packed_read = cross.project_memory(memory), cross.project_memory(memory[memory_real], memory_layout)
+    mask = memory_real[:, None, None]
+    torch.testing.assert_close(cross(x[real], packed_read, mask, layout), cross(x, read, mask)[real])
 
 
 @pytest.mark.parametrize("sizes", [[1] * Q, [2, 3], [4, 1]])
-@pytest.mark.parametrize("room", [1, 64])
+@pytest.mark.parametrize("capacity", [1, 64])
 @KEY_WIDTHS
-def test_a_cache_changes_nothing(sizes: list[int], room: int, key_width: int) -> None:
+def test_a_cache_changes_nothing(sizes: list[int], capacity: int, key_width: int) -> None:
     torch.manual_seed(0)
     attention, (x, _) = SelfAttention(D, H, key_width=key_width), given()
-    cache = KeyValueCache(room)
+    cache = KeyValueCache(capacity)
     with torch.inference_mode():
         parts = [
             attention(part, causal_mask(part.size(1), cache.length + part.size(1)), cache)

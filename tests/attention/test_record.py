@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard import config
 from regard.attention.record import Observed, record
-from regard.decoding.options import Search, Special
+from regard.decoding.options import Search, SpecialTokens
 from regard.decoding.search import search
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.registry import build
@@ -143,7 +143,7 @@ def test_a_record_inside_another_gives_back_to_it(model: Model) -> None:
 def test_each_call_has_its_own_tensors(model: Model) -> None:
     """Decoding step by step: what a step saw is what it was then, whatever the search does with it later."""
     source, _ = ids()
-    special = Special(start=1, end=2, pad=0)
+    special = SpecialTokens(start=1, end=2, pad=0)
     with record(model) as seen:
         ((best,), _) = search(model, source, torch.tensor([4, 4]), Search(beam=1, length_penalty="none"), special)
     steps = seen.calls("decoder.1.self_attention")

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.attention.masks import added, causal_mask
-from regard.attention.scaled_dot import attend, attend_batched, attend_fused, best_only, to_weights
+from regard.attention.masks import additive_mask, causal_mask
+from regard.attention.scaled_dot import attend, attend_batched, attend_fused, hardmax, to_weights
 
 B, H, Q, K, E, F = 3, 2, 5, 7, 8, 6
 
@@ -75,11 +75,11 @@ def test_it_is_the_formula_number_by_number() -> None:
 @pytest.mark.parametrize("temperature", [0.1, 1.0, 8.0])
 def test_rows_sum_to_one_and_hidden_keys_weigh_nothing(name: str, hard: bool, temperature: float) -> None:
     query, key, value = tensors()
-    may_look = masks(Q, K)[name]
-    mixed, weights = attend(query, key, value, may_look, hard=hard, temperature=temperature)
+    mask = masks(Q, K)[name]
+    mixed, weights = attend(query, key, value, mask, hard=hard, temperature=temperature)
     assert mixed.shape == (B, H, Q, F)
     assert weights.shape == (B, H, Q, K)
-    visible = torch.ones(B, H, Q, K, dtype=torch.bool) if may_look is None else may_look.expand(B, H, Q, K)
+    visible = torch.ones(B, H, Q, K, dtype=torch.bool) if mask is None else mask.expand(B, H, Q, K)
     torch.testing.assert_close(weights.sum(-1), visible.any(-1).float())
     assert (weights[~visible] == 0).all()
     assert (weights >= 0).all()
@@ -88,9 +88,9 @@ def test_rows_sum_to_one_and_hidden_keys_weigh_nothing(name: str, hard: bool, te
 
 def test_hard_attention_is_one_hot_at_the_best_visible_key() -> None:
     query, key, value = tensors()
-    may_look = causal_mask(Q, K)
-    mixed, weights = attend(query, key, value, may_look, hard=True)
-    best = (query @ key.transpose(-2, -1)).masked_fill(~may_look, -math.inf).argmax(-1)
+    mask = causal_mask(Q, K)
+    mixed, weights = attend(query, key, value, mask, hard=True)
+    best = (query @ key.transpose(-2, -1)).masked_fill(~mask, -math.inf).argmax(-1)
     assert torch.equal(weights, torch.nn.functional.one_hot(best, K).float())
     torch.testing.assert_close(mixed, value.gather(2, best[..., None].expand(-1, -1, -1, F)))
 
@@ -106,13 +106,13 @@ def test_temperature_leads_from_hard_to_even() -> None:
 
 
 def test_equal_best_scores_share() -> None:
-    assert best_only(torch.tensor([[1.0, 3.0, 3.0, 2.0]])).tolist() == [[0.0, 0.5, 0.5, 0.0]]
+    assert hardmax(torch.tensor([[1.0, 3.0, 3.0, 2.0]])).tolist() == [[0.0, 0.5, 0.5, 0.0]]
 
 
 def test_huge_scores_stay_numbers() -> None:
     scores = torch.tensor([[1e30, -1e30, 1e30], [-1e38, -1e38, -1e38]])
-    may_look = torch.tensor([[True, True, False], [False, True, True]])
-    assert to_weights(scores, may_look).tolist() == [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]
+    mask = torch.tensor([[True, True, False], [False, True, True]])
+    assert to_weights(scores, mask).tolist() == [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]
 
 
 def test_the_order_of_keys_does_not_matter() -> None:
@@ -138,11 +138,11 @@ def test_fast_paths_are_the_definition(
     name: str, queries: int, keys: int, fast: Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
 ) -> None:
     """Outputs and gradients; a query that sees nothing gets zeros from both and no NaN comes back."""
-    may_look = masks(queries, keys)[name]
+    mask = masks(queries, keys)[name]
     plain, fused = tensors(queries, keys), tensors(queries, keys)
     for each in (*plain, *fused):
         each.requires_grad_()
-    expected, found = attend(*plain, may_look)[0], fast(*fused, may_look)
+    expected, found = attend(*plain, mask)[0], fast(*fused, mask)
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
     pull = drawn(*expected.shape, seed=7)
     expected.backward(pull)
@@ -151,8 +151,8 @@ def test_fast_paths_are_the_definition(
         assert one.grad is not None
         assert one.grad.isfinite().all()
         torch.testing.assert_close(other.grad, one.grad, atol=1e-5, rtol=1e-5)
-    if may_look is not None:
-        unseen = ~may_look.expand(B, H, queries, keys).any(-1)
+    if mask is not None:
+        unseen = ~mask.expand(B, H, queries, keys).any(-1)
         assert (found[unseen] == 0).all()
         assert plain[0].grad is not None
         assert (plain[0].grad[unseen] == 0).all()
@@ -162,13 +162,13 @@ def test_fast_paths_are_the_definition(
 def test_a_mask_may_be_what_is_added_to_scores(way: Callable[..., Tensor]) -> None:
     query, key, value = (torch.randn(2, 3, 5, 4) for _ in range(3))
     mask = causal_mask(5)
-    torch.testing.assert_close(way(query, key, value, added(mask)), way(query, key, value, mask))
+    torch.testing.assert_close(way(query, key, value, additive_mask(mask)), way(query, key, value, mask))
 
 
 def test_the_gradient_is_that_of_small_changes() -> None:
     given = [each.double().requires_grad_() for each in tensors(3, 4)]
-    may_look = masks(3, 4)["some see nothing"]
-    assert torch.autograd.gradcheck(lambda query, key, value: attend(query, key, value, may_look)[0], given)
+    mask = masks(3, 4)["some see nothing"]
+    assert torch.autograd.gradcheck(lambda query, key, value: attend(query, key, value, mask)[0], given)
 
 
 def test_the_written_gradient_knows_dropout() -> None:

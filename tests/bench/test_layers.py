@@ -18,7 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from typer.testing import CliRunner
 
 from regard.attention.multi_head import SelfAttention
-from regard.attention.windowed import near
+from regard.attention.windowed import window_mask
 from regard.commands import benching  # noqa: F401  (gives the app its verb)
 from regard.commands.app import app
 from regard.errors import UsageError
@@ -78,7 +78,7 @@ def test_restricted_is_self_attention_under_a_band() -> None:
     restricted, whole, x = RestrictedSelfAttention(8, 2, 4), SelfAttention(8, 2), torch.randn(2, 11, 8)
     whole.load_state_dict(restricted.state_dict())
     places = torch.arange(11)
-    torch.testing.assert_close(restricted(x), whole(x, near(places, places, 4)))
+    torch.testing.assert_close(restricted(x), whole(x, window_mask(places, places, 4)))
 
 
 # Routes

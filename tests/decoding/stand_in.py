@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from regard.decoding.options import Hypothesis, Special
+from regard.decoding.options import Hypothesis, SpecialTokens
 
 PAD, START, END = 0, 1, 2
-SPECIAL = Special(start=START, end=END, pad=PAD)
+SPECIAL = SpecialTokens(start=START, end=END, pad=PAD)
 PRIME = 1_009
 
 

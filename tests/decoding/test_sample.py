@@ -18,14 +18,14 @@ SOURCES = torch.arange(20)
 LIMITS = torch.full((20,), 15)
 
 
-def frequencies(model: StandIn, options: Search, sentences: int = 100, paths: int = 40) -> torch.Tensor:
+def frequencies(model: StandIn, options: Search, sentences: int = 100, samples: int = 40) -> torch.Tensor:
     """How often each first token is drawn for one and the same source."""
     drawn = torch.zeros(model.table.size(1))
     same, limits = torch.zeros(sentences, dtype=torch.long), torch.ones(sentences, dtype=torch.long)
-    for each in search(model, same, limits, replace(options, nbest=paths), SPECIAL):
+    for each in search(model, same, limits, replace(options, nbest=samples), SPECIAL):
         for one in each:
             drawn[one.tokens[0] if one.tokens else SPECIAL.end] += 1
-    return drawn / (sentences * paths)
+    return drawn / (sentences * samples)
 
 
 def probabilities(model: StandIn, temperature: float = 1.0) -> torch.Tensor:
@@ -106,7 +106,7 @@ def test_seeds_decide() -> None:
     assert first != tokens(1, numbers)
 
 
-def test_a_longer_limit_and_more_paths_do_not_change_the_draws() -> None:
+def test_a_longer_limit_and_more_samples_do_not_change_the_draws() -> None:
     model = StandIn(end=-2.0, sharpness=1.0)
     short = search(model, SOURCES, LIMITS, replace(SAMPLE, nbest=2), SPECIAL)
     long = search(model, SOURCES, LIMITS + 9, replace(SAMPLE, nbest=5), SPECIAL)
@@ -114,7 +114,7 @@ def test_a_longer_limit_and_more_paths_do_not_change_the_draws() -> None:
         assert {one.tokens for one in few} <= {one.tokens[:15] for one in many}
 
 
-def test_paths_of_one_sentence_are_independent() -> None:
+def test_samples_of_one_sentence_are_independent() -> None:
     model = StandIn(end=-3.0, sharpness=0.5)
     found = search(model, SOURCES, LIMITS, replace(SAMPLE, nbest=4), SPECIAL)
     assert all(len({one.tokens for one in each}) > 1 for each in found)

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from regard.decoding.beam import BLOCK, largest, likeliest
-from regard.decoding.constraints import Rules
+from regard.decoding.constraints import Constraints
 from regard.decoding.options import Hypothesis, Search
 from regard.decoding.search import search
-from regard.decoding.walk import walk
+from regard.decoding.search_loop import search_loop
 from regard.errors import UsageError
 from tests.decoding.stand_in import END, PAD, SPECIAL, START, StandIn, steps
 
@@ -52,8 +52,8 @@ def test_a_wide_beam_finds_the_true_optimum(penalty: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_a_beam_of_one_is_greedy(seed: int) -> None:
     model = StandIn(seed=seed)
-    rules = Rules(SPECIAL, 0, [()] * len(SOURCES), SOURCES.device)
-    narrow = walk(model, SOURCES, LIMITS, GREEDY, rules, 1, likeliest(1))
+    constraints = Constraints(SPECIAL, 0, [()] * len(SOURCES), SOURCES.device)
+    narrow = search_loop(model, SOURCES, LIMITS, GREEDY, constraints, 1, likeliest(1))
     assert narrow == run(model, GREEDY)
     with torch.inference_mode():  # and it is what anyone would write in three lines
         for source, limit, (hypothesis,) in zip(SOURCES.tolist(), LIMITS.tolist(), narrow, strict=True):
@@ -210,7 +210,7 @@ def test_finished_sentences_leave_the_batch(options: Search) -> None:
     assert len(model.rows) == max(len(steps(one)) for each in found for one in each) or options is BEAM
     for step, rows in enumerate(model.rows[1:], start=1):
         assert rows <= width * int((step < LIMITS).sum())
-    if options is not BEAM:  # a sentence stays exactly as long as its longest path
+    if options is not BEAM:  # a sentence stays exactly as long as its longest hypothesis
         longest = [max(len(steps(one)) for one in each) for each in found]
         expected = [width * sum(length > step for length in longest) for step in range(1, max(longest))]
         assert model.rows[1:] == expected
@@ -257,24 +257,24 @@ def test_the_largest_are_those_of_topk(size: int, count: int) -> None:
 def test_first_tokens_stand_where_the_start_would(options: Search) -> None:
     model = StandIn()
     usual = torch.full_like(LIMITS, START)
-    assert run(model, options, firsts=usual) == run(model, options)
+    assert run(model, options, first_tokens=usual) == run(model, options)
     others = torch.arange(len(SOURCES)) % 3 + 4
-    found = run(model, options, firsts=others)
+    found = run(model, options, first_tokens=others)
     assert found != run(model, options)
     for place in (0, 2, 5):  # each goes with its own sentence
         alone = search(
             model, SOURCES[place : place + 1], LIMITS[place : place + 1], options, SPECIAL, seeds=[place],
-            firsts=others[place : place + 1],
+            first_tokens=others[place : place + 1],
         )  # fmt: skip
         assert close(found[place], alone[0])
 
 
 @pytest.mark.parametrize("options", [GREEDY, Search(sample=True, seed=5)], ids=["greedy", "sample"])
-def test_what_is_halted_ends_there(options: Search) -> None:
+def test_what_meets_the_stopping_criterion_ends_there(options: Search) -> None:
     model, told = StandIn(end=-9.0), 4
-    found = run(model, options, halt=lambda found, _: found.token == told)
-    for (halted,), (whole,) in zip(found, run(model, options), strict=True):
+    found = run(model, options, stopping_criterion=lambda found, _: found.token == told)
+    for (stopped,), (whole,) in zip(found, run(model, options), strict=True):
         tokens = list(whole.tokens)
-        assert list(halted.tokens) == (tokens[: tokens.index(told) + 1] if told in tokens else tokens)
-        assert halted.finish_reason == ("length" if told in tokens else whole.finish_reason)
+        assert list(stopped.tokens) == (tokens[: tokens.index(told) + 1] if told in tokens else tokens)
+        assert stopped.finish_reason == ("length" if told in tokens else whole.finish_reason)
     assert any(told in each.tokens for (each,) in found)

@@ -27,7 +27,7 @@ def watched(
     """What the search found, which is what it finds unwatched, and its steps."""
     trace = Trace(options.width)
     given = (model, torch.tensor([source]), torch.tensor([limit]), options, SPECIAL, [prefix])
-    (found,) = search(*given, watch=trace)
+    (found,) = search(*given, on_step=trace)
     assert [found] == search(*given)
     return found, trace.steps
 

@@ -1,4 +1,4 @@
-"""The encoder alone: padding and company change nothing, pooling is what it says, votes are counted once."""
+"""The encoder alone: padding and company change nothing, pooling is what it says, n-grams are counted once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from regard import config
 from regard.attention.masks import PAD
 from regard.attention.record import record
-from regard.models.classifier import TextClassifier, Votes
+from regard.models.classifier import NgramBag, TextClassifier
 from regard.tasks.registry import build
 
 POOLINGS = ("max", "mean", "first")
@@ -22,8 +22,8 @@ def model(**settings: Any) -> TextClassifier:
     torch.manual_seed(1)
     shape = {"width": 16, "feed_forward": 32, "heads": 2, "layers": 2, "max_positions": 40, **settings}
     made = build(config.TextEncoder(**shape), SIZE, LABELS).eval()
-    if made.votes is not None:
-        torch.nn.init.normal_(made.votes.table.weight)
+    if made.ngram_bag is not None:
+        torch.nn.init.normal_(made.ngram_bag.table.weight)
     return made
 
 
@@ -58,7 +58,7 @@ def test_pooling_is_what_it_says(pooling: str) -> None:
         pooling
     ]
     torch.testing.assert_close(made.pool(states, ids), torch.stack([wanted(first), wanted(second)]))
-    torch.testing.assert_close(made.decide(states, ids), made(ids))
+    torch.testing.assert_close(made.classify(states, ids), made(ids))
     torch.testing.assert_close(made.encode(ids, made.embed(ids)), states)
 
 
@@ -95,22 +95,22 @@ def test_every_pooling_learns(pooling: str) -> None:
     assert right > 0.9
 
 
-def test_a_run_votes_once_however_often_it_stands() -> None:
-    votes = Votes(3, 10_000, LABELS)
-    torch.nn.init.normal_(votes.table.weight)
+def test_an_ngram_counts_once_however_often_it_stands() -> None:
+    bag = NgramBag(3, 10_000, LABELS)
+    torch.nn.init.normal_(bag.table.weight)
     ids = torch.tensor([[5, 6, 5, 6, PAD]])
-    runs = votes.runs(ids)
-    real = runs[runs != PAD]
+    ngrams = bag.ngrams(ids)
+    real = ngrams[ngrams != PAD]
     assert len(real) == len(set(real.tolist())) == 2 + 2 + 2  # 5, 6 · 5 6, 6 5 · 5 6 5, 6 5 6
-    torch.testing.assert_close(votes(ids)[0], votes.table.weight[real].sum(0) * votes.loudness(runs)[0])
-    assert [each.size(1) for each in votes.runs_by_length(ids)] == [5, 4, 3]
-    assert not torch.equal(votes.runs(torch.tensor([[5, 6]])), votes.runs(torch.tensor([[6, 5]])))
-    assert (votes(torch.tensor([[PAD, PAD]])) == 0).all()
-    assert votes(torch.tensor([[7]])).shape == (1, LABELS)  # shorter than the longest run
+    torch.testing.assert_close(bag(ids)[0], bag.table.weight[real].sum(0) * bag.scale(ngrams)[0])
+    assert [each.size(1) for each in bag.ngrams_by_length(ids)] == [5, 4, 3]
+    assert not torch.equal(bag.ngrams(torch.tensor([[5, 6]])), bag.ngrams(torch.tensor([[6, 5]])))
+    assert (bag(torch.tensor([[PAD, PAD]])) == 0).all()
+    assert bag(torch.tensor([[7]])).shape == (1, LABELS)  # shorter than the longest n-gram
 
 
-def test_votes_begin_silent() -> None:
+def test_ngrams_begin_silent() -> None:
     torch.manual_seed(1)
     made = build(config.TextEncoder(width=16, feed_forward=32, heads=2, layers=1, ngrams=2, buckets=50), SIZE, LABELS)
-    assert made.votes is not None
-    assert (made.votes(ids_of(4)) == 0).all()
+    assert made.ngram_bag is not None
+    assert (made.ngram_bag(ids_of(4)) == 0).all()

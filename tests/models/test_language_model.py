@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard import config
 from regard.attention.record import record
-from regard.decoding.options import Search, Special
+from regard.decoding.options import Search, SpecialTokens
 from regard.decoding.search import search
 from regard.models.language_model import LanguageModel, Output, RecurrentLanguageModel
 from regard.tasks.registry import build
@@ -28,7 +28,7 @@ KINDS: list[dict[str, Any]] = [
     {"architecture": "rnn", "cell": "gru", "tied": False, "cutoffs": (8, 20)},
 ]
 EVERY = pytest.mark.parametrize("changes", KINDS, ids=str)
-SPECIAL = Special(start=1, end=2, pad=0, unknown=3)
+SPECIAL = SpecialTokens(start=1, end=2, pad=0, unknown=3)
 
 
 def small(seed: int = 0, **changes: Any) -> LanguageModel:
@@ -53,7 +53,7 @@ def some_ids(rows: int = 3, length: int = 12, seed: int = 0) -> Tensor:
 def probabilities(model: LanguageModel, ids: Tensor) -> Tensor:
     with torch.inference_mode():
         states = model(ids)
-        return model.project(states, model.look_back(states, ids)).log_softmax(-1)  # [S, T, V]
+        return model.project(states, model.point(states, ids)).log_softmax(-1)  # [S, T, V]
 
 
 def close(found: Tensor, expected: Tensor) -> None:
@@ -114,7 +114,7 @@ def test_the_search_goes_on_from_a_prompt(changes: dict[str, Any], beam: int) ->
     model, prompts = small(**changes), some_ids()
     options = Search(beam=beam, nbest=beam, length_penalty="none")
     limits = torch.tensor([6, 6, 3])
-    found = search(model, prompts[:, :-1], limits, options, SPECIAL, firsts=prompts[:, -1])
+    found = search(model, prompts[:, :-1], limits, options, SPECIAL, first_tokens=prompts[:, -1])
     for prompt, hypotheses in zip(prompts.tolist(), found, strict=True):
         for each in hypotheses:
             written = [*each.tokens, *[SPECIAL.end] * (each.finish_reason == "end")]
@@ -137,9 +137,9 @@ def test_a_cut_vocabulary_gives_log_probabilities(cutoffs: tuple[int, ...]) -> N
     torch.manual_seed(0)
     output, states = Output(torch.randn(VOCABULARY, 16), cutoffs), torch.randn(5, 16)
     torch.testing.assert_close(output(states).exp().sum(-1), torch.ones(5))
-    gates = (states @ output.head().t()).softmax(-1)[:, cutoffs[0] :]  # [N, parts]
-    for number, (begin, end) in enumerate(output.tails()):  # a part is as probable as its gate
-        torch.testing.assert_close(output(states)[:, begin:end].exp().sum(-1), gates[:, number])
+    clusters = (states @ output.head().t()).softmax(-1)[:, cutoffs[0] :]  # [N, clusters]
+    for number, (begin, end) in enumerate(output.tails()):  # a cluster is as probable as its row in the head
+        torch.testing.assert_close(output(states)[:, begin:end].exp().sum(-1), clusters[:, number])
 
 
 @pytest.mark.parametrize("cutoffs", [(), (VOCABULARY,), (VOCABULARY + 5,)])

@@ -21,7 +21,7 @@ def test_the_whole_vocabulary_is_no_shortlist() -> None:
     assert_same(found, wanted)
 
 
-def test_only_a_sentences_own_pieces_and_the_special_ones_are_possible() -> None:
+def test_only_a_sentences_own_tokens_and_the_special_ones_are_possible() -> None:
     model = small_model()
     lists = [torch.tensor([7, 5]), torch.tensor([30]), torch.tensor([5, 9, 9])]
     listed = Shortlisted(model, lists, model.output.weight)
@@ -34,7 +34,7 @@ def test_only_a_sentences_own_pieces_and_the_special_ones_are_possible() -> None
         assert {listed.ids[each].item() for each in logits[row].isfinite().nonzero()} == possible
         known = logits[row].isfinite()
         assert_same(logits[row][known], full[row][listed.ids][known])
-    # The second sentence alone goes on, along two paths, and is still barred from the others' pieces.
+    # The second sentence alone goes on, along two paths, and is still barred from the others' tokens.
     alone = state.select(torch.tensor([[1, 1]]))
     with torch.inference_mode():
         logits, _ = listed.step(torch.tensor([2, 7]), alone)
@@ -43,5 +43,5 @@ def test_only_a_sentences_own_pieces_and_the_special_ones_are_possible() -> None
 
 def test_numbers_and_meanings_undo_each_other() -> None:
     listed = Shortlisted(small_model(), [torch.tensor([20, 11])], small_model().output.weight)
-    assert listed.numbers([2, 20, 11]) == [2, 5, 4]
-    assert listed.meanings(listed.numbers([20, 2, 11])) == (20, 2, 11)
+    assert listed.to_shortlist([2, 20, 11]) == [2, 5, 4]
+    assert listed.to_vocabulary(listed.to_shortlist([20, 2, 11])) == (20, 2, 11)

@@ -25,7 +25,7 @@ NORMS = pytest.mark.parametrize("norm", ["post", "pre"])
     ("size", "counted", "paper", "margin"), [("base", 63.08e6, 65e6, 0.04), ("big", 214.2e6, 213e6, 0.01)]
 )
 def test_as_many_parameters_as_the_paper(size: str, counted: float, paper: float, margin: float) -> None:
-    """Table 3, with its 37,000 joint pieces."""
+    """Table 3, with its 37,000 joint tokens."""
     settings = config.Transformer(size=size, **config.TASKS["translation"].architectures["transformer"].sizes[size])
     with torch.device("meta"):
         model = build(settings, 37_000, 37_000)

@@ -43,6 +43,6 @@ def untrained(temperature: float = 1.0, data: Mapping[str, Any] = MappingProxyTy
     torch.manual_seed(1)
     made = build(recipe.model, tokenizer().size("source"), len(LABELS))
     torch.nn.init.normal_(made.output.weight, std=2.0)
-    if made.votes is not None:
-        torch.nn.init.normal_(made.votes.table.weight, std=0.1)
+    if made.ngram_bag is not None:
+        torch.nn.init.normal_(made.ngram_bag.table.weight, std=0.1)
     return Classifier(made.double(), recipe, ClassificationAssets(tokenizer(), tuple(LABELS), temperature))

@@ -12,7 +12,7 @@ import torch
 from regard.data.batching import pad
 from regard.errors import UsageError
 from regard.models.classifier import TextClassifier
-from regard.tasks.classification.attribution import carried, grounds, log_odds
+from regard.tasks.classification.attribution import attention_rollout, attribute, log_odds
 from regard.tasks.classification.training import in_reach
 from tests.tasks.labelled import LABELS, texts, untrained
 
@@ -111,7 +111,7 @@ def test_looking_agrees_with_answering(model: dict[str, Any]) -> None:
         assert seen.attention.sum() == pytest.approx(1, abs=1e-5)
         assert seen.attention.min() >= 0
         assert seen.gradient.shape == (length,)
-        assert (seen.votes is not None) == ("ngrams" in model)
+        assert (seen.ngrams is not None) == ("ngrams" in model)
         np.testing.assert_allclose(seen.word_weights().sum(-1), 1, atol=1e-5)
     assert all(parameter.grad is None for parameter in classifier.model.parameters())
 
@@ -128,7 +128,7 @@ def test_gradient_times_input_is_the_slope_of_the_log_odds() -> None:
     classifier = untrained(temperature=1.3, norm="pre")
     model, step = classifier.model.double(), 1e-5
     ids = torch.tensor([classifier.tokenizer.encode("The soup was cold and good.")])
-    found = grounds(model, ids, 1, 1.3)
+    found = attribute(model, ids, 1, 1.3)
     vectors = model.embedding.table(ids[0]) * model.embedding.scale
     with torch.no_grad():
         for place in range(ids.size(1)):
@@ -136,7 +136,7 @@ def test_gradient_times_input_is_the_slope_of_the_log_odds() -> None:
             for sign in (1, -1):
                 embedded = model.embed(ids).clone()
                 embedded[place] += sign * step * vectors[place]
-                moved.append(log_odds(model.decide(model.encode(ids, embedded), ids)[0] / 1.3, 1).item())
+                moved.append(log_odds(model.classify(model.encode(ids, embedded), ids)[0] / 1.3, 1).item())
             assert (moved[0] - moved[1]) / (2 * step) == pytest.approx(found.gradient[place], rel=1e-3, abs=1e-5)
 
 
@@ -158,39 +158,39 @@ def linear_model() -> TextClassifier:
 def test_gradient_times_input_is_complete_where_the_model_is_linear() -> None:
     model = linear_model()
     ids = torch.randint(4, 500, (1, 9), generator=torch.Generator().manual_seed(1))
-    found = grounds(model, ids, 0, 1.0)
+    found = attribute(model, ids, 0, 1.0)
     assert found.gradient.sum() == pytest.approx(found.log_odds - 0.7, abs=1e-4)  # all but the difference of the biases
-    pieces = [grounds(model, ids[:, place : place + 1], 0, 1.0).log_odds - 0.7 for place in range(9)]
+    pieces = [attribute(model, ids[:, place : place + 1], 0, 1.0).log_odds - 0.7 for place in range(9)]
     np.testing.assert_allclose(found.gradient, np.array(pieces) / 9, atol=1e-4)
 
 
-def test_votes_add_up() -> None:
-    """What the pieces are said to have voted is the difference that the votes make."""
+def test_ngrams_add_up() -> None:
+    """What n-grams are said to add is the difference that they make."""
     classifier = untrained(ngrams=3, buckets=900)
     model = classifier.model
     with torch.no_grad():  # two labels of weight: log-odds are linear in logits
         model.output.bias[2] = -1e4
     ids = torch.tensor([classifier.tokenizer.encode("The soup, the soup, the soup was cold.")])
-    found = grounds(model, ids, 1, 1.0)
+    found = attribute(model, ids, 1, 1.0)
     silenced = untrained(ngrams=3, buckets=900).model
     with torch.no_grad():
         silenced.output.bias[2] = -1e4
-        assert silenced.votes is not None
-        silenced.votes.table.weight.zero_()
-    without = grounds(silenced, ids, 1, 1.0)
-    assert found.votes.sum() == pytest.approx(found.log_odds - without.log_odds, abs=1e-3)
-    assert sum(run.contribution for run in found.runs) == pytest.approx(found.votes.sum(), abs=1e-5)
-    assert abs(found.votes).max() > 0.05
-    assert not without.votes.any()
+        assert silenced.ngram_bag is not None
+        silenced.ngram_bag.table.weight.zero_()
+    without = attribute(silenced, ids, 1, 1.0)
+    assert found.ngrams.sum() == pytest.approx(found.log_odds - without.log_odds, abs=1e-3)
+    assert sum(each.contribution for each in found.ngram_contributions) == pytest.approx(found.ngrams.sum(), abs=1e-5)
+    assert abs(found.ngrams).max() > 0.05
+    assert not without.ngrams.any()
 
 
 def test_attention_is_carried_from_the_pooled_vector() -> None:
     pooled = np.array([1.0, 0, 0])
     turn = np.zeros((1, 1, 3, 3))
     turn[0, 0, [0, 1, 2], [1, 2, 0]] = 1  # each looks at the next
-    np.testing.assert_allclose(carried(turn, pooled), [0.5, 0.5, 0])
-    np.testing.assert_allclose(carried(np.concatenate([turn, turn]), pooled), [0.25, 0.5, 0.25])
-    np.testing.assert_allclose(carried(np.empty((0, 1, 3, 3)), pooled), pooled)
+    np.testing.assert_allclose(attention_rollout(turn, pooled), [0.5, 0.5, 0])
+    np.testing.assert_allclose(attention_rollout(np.concatenate([turn, turn]), pooled), [0.25, 0.5, 0.25])
+    np.testing.assert_allclose(attention_rollout(np.empty((0, 1, 3, 3)), pooled), pooled)
 
 
 def test_first_pooling_looks_from_the_first_position() -> None:

@@ -143,9 +143,9 @@ def test_each_pass_shows_another_window(path: Path) -> None:
 def test_r_drop_without_dropout_is_the_plain_loss(path: Path) -> None:
     _, _, model, task = made(path, *STEADY)
     ids, labels = task._tensors(Batch(np.arange(12), 0))
-    opinions = [smoothed_loss(each, labels, 0.1) for each in model.opinions(model.encode(ids), ids)]
+    losses = [smoothed_loss(each, labels, 0.1) for each in model.separate_logits(model.encode(ids), ids)]
     doubled = labelled_loss(model, ids, labels, 0.1, 5.0)
-    torch.testing.assert_close(doubled.smoothed, sum(each.smoothed for each in opinions))
+    torch.testing.assert_close(doubled.smoothed, sum(each.smoothed for each in losses))
     torch.testing.assert_close(doubled.plain, smoothed_loss(model(ids), labels, 0.0).plain)
     _, _, shaken, _ = made(path)
     shaken.train()
@@ -181,10 +181,10 @@ def test_a_masked_loss_of_nothing_hidden_is_nothing(path: Path) -> None:
 
 @pytest.mark.parametrize("long", ["first", "windows"])
 def test_validation_is_what_the_answers_say(path: Path, long: str) -> None:
-    """With opinions weighed as they will be in the model file, window by window."""
+    """With attention and n-grams weighed as they will be in the model file, window by window."""
     recipe, prepared, model, task = made(path, f"data.long={long}", "data.max_tokens=5")
-    assert model.votes is not None
-    torch.nn.init.normal_(model.votes.table.weight, std=0.1)
+    assert model.ngram_bag is not None
+    torch.nn.init.normal_(model.ngram_bag.table.weight, std=0.1)
     model.eval()
     found = task.validate(model)
     model.load_state_dict({**model.state_dict(), **task.finish(lambda: model).weights})

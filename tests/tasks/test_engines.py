@@ -91,7 +91,7 @@ def test_shortlists_do_not_depend_on_the_batch(exact_translator: Translator, sea
     together = engine.decode(given, search, SETTINGS)
     assert_same([engine.decode([each], search, SETTINGS)[0] for each in given], together)
     for source, nbest in zip(given, together, strict=True):
-        allowed = set(narrow_lexicon(exact_translator).pieces(source).tolist())
+        allowed = set(narrow_lexicon(exact_translator).tokens(source).tolist())
         assert all(set(each.tokens) <= allowed for each in nbest)
 
 

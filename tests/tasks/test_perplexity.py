@@ -81,7 +81,7 @@ def test_it_is_what_one_would_find_piece_by_piece(
         for each in slides(LINES, tokenizer, writer.recipe.data, Sight(16, stride, carried=False)):
             read = torch.tensor([each.pieces[:-1]])
             states = writer.model(read)
-            logits = writer.model.project(states, writer.model.look_back(states, read))[0]
+            logits = writer.model.project(states, writer.model.point(states, read))[0]
             own = logits.log_softmax(-1).gather(-1, torch.tensor(each.pieces[1:])[:, None])
             total += own[-each.fresh :].sum().item()
             pieces += each.fresh

@@ -82,7 +82,7 @@ def test_greedy_is_what_anyone_would_write(
                 begin = len(ids) - 8  # the last half is read anew
             read = torch.tensor([ids[begin:]])
             states = writer.model(read)
-            logits = writer.model.project(states, writer.model.look_back(states, read))[0, -1].log_softmax(-1)
+            logits = writer.model.project(states, writer.model.point(states, read))[0, -1].log_softmax(-1)
             best = int(logits.index_fill(0, torch.tensor(never), float("-inf")).argmax())
             written.append(best)
             own.append(float(logits[best]))
@@ -316,7 +316,7 @@ def test_texts_scored_together_are_scored_as_alone(tokenizer: Tokenizer, archite
     writer = untaught(tokenizer, recipe_of(architecture, documents))
     texts = [*made_up_sentences(3, 4), "", "ba be bi bo bu " * 8, "ba", "bo bu be\nba bi " * 9, KOREAN[0], ""]
     rows: list[int] = []
-    name = "write" if architecture == "rnn" else "forward"
+    name = "decode" if architecture == "rnn" else "forward"
     plain = getattr(writer.model, name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer.model, name, lambda ids, *rest, **more: rows.append(len(ids)) or plain(ids, *rest, **more))

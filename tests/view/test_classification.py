@@ -92,7 +92,10 @@ def test_a_terminal_shows_text_bars_and_signs() -> None:
 
 def test_a_terminal_obeys_no_text() -> None:
     seen = decision(
-        pieces=["▁\x1b[31m", "▁x"], label="a\x1b[0mb", probabilities={"a\x1b[0mb": 1.0}, runs=[("\x07", 1.0)]
+        pieces=["▁\x1b[31m", "▁x"],
+        label="a\x1b[0mb",
+        probabilities={"a\x1b[0mb": 1.0},
+        ngram_contributions=[("\x07", 1.0)],
     )
     assert not [letter for letter in drawn(seen) if ord(letter) < 32 and letter != "\n"]
 
@@ -129,8 +132,8 @@ def test_a_page_holds_the_weights() -> None:
 
 def test_words_are_no_markup() -> None:
     seen = decision(
-        pieces=["▁</script><b>", "▁&amp;", "'\""], label="<i>", probabilities={"<i>": 1.0}, runs=[("<u>", 1.0)],
-        votes=np.ones(3), title="<x>",
+        pieces=["▁</script><b>", "▁&amp;", "'\""], label="<i>", probabilities={"<i>": 1.0}, ngram_contributions=[("<u>", 1.0)],
+        ngrams=np.ones(3), title="<x>",
     )  # fmt: skip
     page = render_decisions([seen])
     assert not re.search(r"<(b|i|u|x)>", page)
@@ -138,15 +141,17 @@ def test_words_are_no_markup() -> None:
     assert page.count("</script>") == 3  # of the weights, of what draws them, of the report
 
 
-def test_votes_are_shown_where_there_are_any() -> None:
-    seen = decision(votes=np.linspace(1, -1, len(PIECES)), runs=[("not bad", 0.8), ("soup", -0.4), ("", 0.0)])
+def test_ngrams_are_shown_where_there_are_any() -> None:
+    seen = decision(
+        ngrams=np.linspace(1, -1, len(PIECES)), ngram_contributions=[("not bad", 0.8), ("soup", -0.4), ("", 0.0)]
+    )
     page = render_decisions([seen])
     assert len(shaded(page)) == 3
     assert re.findall(r"<i class='(for|against)' style='--part: ([\d.]+)'", page)[:2] == [
         ("for", "1.000"),
         ("against", "0.500"),
     ]
-    assert "votes: “not bad” +0.80, “soup” −0.40" in drawn(seen)
+    assert "n-grams: “not bad” +0.80, “soup” −0.40" in drawn(seen)
     assert len(shaded(render_decisions([decision()]))) == 2
 
 

@@ -127,8 +127,8 @@ class RestrictedSelfAttention(SelfAttention):
         super().__init__(width, heads)
         self.window = window
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, may_look: Tensor | None) -> Tensor:
-        assert may_look is None, "the window is the only mask"
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        assert mask is None, "the window is the only mask"
         return attend_windowed(query, key, value, self.window)
 
 

@@ -1,4 +1,4 @@
-"""What a classifier's decision looked at: attention from the pooled vector down to the pieces, and gradient × input.
+"""What a classifier's decision looked at: attention from the pooled vector down to the tokens, and gradient × input.
 
 T positions · D width · C labels · L layers · H heads
 """
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.attention.record import record
-from regard.models.classifier import TextClassifier, Votes
+from regard.models.classifier import NgramBag, TextClassifier
 
 Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Vote:
-    """A run of pieces and how much its vote adds to the label's log-odds."""
+class NgramContribution:
+    """An n-gram and how much it adds to the label's log-odds."""
 
     first: int
     length: int
@@ -29,39 +29,39 @@ class Vote:
 
 
 @dataclass(frozen=True)
-class Grounds:
+class Attribution:
     """Of one text and one label. Contributions are in log-odds of the label: +0.7 doubles its odds."""
 
     log_odds: float
     weights: NDArray[np.float32]
     """Every look: [L, H, T, T], rows sum to 1."""
     attention: Numbers
-    """[T], sums to 1: from which pieces attention can have carried what was pooled."""
+    """[T], sums to 1: from which tokens attention can have carried what was pooled."""
     gradient: Numbers
-    """[T]: gradient × input of each piece's vector."""
-    votes: Numbers
-    """[T]: what runs of pieces voted, shared evenly among their pieces; zeros without votes."""
-    runs: Sequence[Vote]
-    """What each run voted, wherever it stands."""
+    """[T]: gradient × input of each token's vector."""
+    ngrams: Numbers
+    """[T]: what n-grams add, shared evenly among their tokens; zeros if the model has none."""
+    ngram_contributions: Sequence[NgramContribution]
+    """What each n-gram adds, wherever it stands."""
 
 
-def grounds(model: TextClassifier, ids: Tensor, label: int, temperature: float) -> Grounds:
+def attribute(model: TextClassifier, ids: Tensor, label: int, temperature: float) -> Attribution:
     """Read one text again, ids [1, T], with gradients; the model must not be training."""
     with torch.inference_mode(False), torch.enable_grad(), record(model) as seen:
         embedded = model.embed(ids).detach().requires_grad_()  # [T, D]
         states = model.encode(ids, embedded)  #                  [T, D]
-        logits = model.decide(states, ids)  #                    [1, C]
+        logits = model.classify(states, ids)  #                  [1, C]
         wanted = log_odds(logits[0] / temperature, label)
-        by_piece, by_logit = torch.autograd.grad(wanted, [embedded, logits])
+        by_token, by_logit = torch.autograd.grad(wanted, [embedded, logits])
     with torch.inference_mode():
         vectors = seen["embedding"]["vectors"]
-        gradient = (by_piece * vectors).view(ids.size(1), -1).sum(-1)
+        gradient = (by_token * vectors).view(ids.size(1), -1).sum(-1)
         weights = torch.cat([seen[name]["weights"] for name in model.attention_names()["encoder"]])  # [L, H, T, T]
         pooled = pooled_from(model, states, by_logit[0])
-        runs = votes_of(model.votes, ids, by_logit[0]) if model.votes is not None else []
-    return Grounds(
-        wanted.item(), weights.float().cpu().numpy(), carried(_numbers(weights), _numbers(pooled)), _numbers(gradient),
-        _shared(runs, ids.size(1)), runs,
+        ngrams = contributions_of(model.ngram_bag, ids, by_logit[0]) if model.ngram_bag is not None else []
+    return Attribution(
+        wanted.item(), weights.float().cpu().numpy(), attention_rollout(_numbers(weights), _numbers(pooled)), _numbers(gradient),
+        _shared(ngrams, ids.size(1)), ngrams,
     )  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def pooled_from(model: TextClassifier, states: Tensor, by_logit: Tensor) -> Tens
     return torch.zeros_like(states[:, 0]).index_add(0, winners, decides)
 
 
-def carried(weights: Numbers, pooled: Numbers) -> Numbers:
+def attention_rollout(weights: Numbers, pooled: Numbers) -> Numbers:
     """Attention rollout (Abnar and Zuidema 2020): weights [L, H, T, T] and shares of the last layer [T] → of the first.
 
     A position keeps half of itself in every layer, for the way around attention, and mixes in the other half.
@@ -94,20 +94,20 @@ def carried(weights: Numbers, pooled: Numbers) -> Numbers:
     return share
 
 
-def votes_of(votes: Votes, ids: Tensor, by_logit: Tensor) -> list[Vote]:
-    """Each run wherever it stands; one that comes again has its one vote divided among its places."""
-    loudness = votes.loudness(votes.runs(ids))[0]
-    buckets = [each[0] for each in votes.runs_by_length(ids)]
+def contributions_of(bag: NgramBag, ids: Tensor, by_logit: Tensor) -> list[NgramContribution]:
+    """Each n-gram wherever it stands; one that comes again counts once, divided among its places."""
+    scale = bag.scale(bag.ngrams(ids))[0]
+    buckets = [each[0] for each in bag.ngrams_by_length(ids)]
     _, inverse, counts = torch.unique(torch.cat(buckets), return_inverse=True, return_counts=True)
-    values = (votes.table.weight[torch.cat(buckets)] @ by_logit) * loudness / counts[inverse]  # [R]
+    values = (bag.table.weight[torch.cat(buckets)] @ by_logit) * scale / counts[inverse]  # [G]
     places = [(first, length) for length, found in enumerate(buckets, start=1) for first in range(len(found))]
-    return [Vote(*place, value) for place, value in zip(places, values.tolist(), strict=True)]
+    return [NgramContribution(*place, value) for place, value in zip(places, values.tolist(), strict=True)]
 
 
-def _shared(runs: Sequence[Vote], length: int) -> Numbers:
+def _shared(ngrams: Sequence[NgramContribution], length: int) -> Numbers:
     shared = np.zeros(length)
-    for run in runs:
-        shared[run.first : run.first + run.length] += run.contribution / run.length
+    for each in ngrams:
+        shared[each.first : each.first + each.length] += each.contribution / each.length
     return shared
 
 

@@ -21,7 +21,7 @@ from regard.data.labelled import clean
 from regard.errors import UsageError
 from regard.models.classifier import TextClassifier
 from regard.tasks.classification.assets import ClassificationAssets
-from regard.tasks.classification.attribution import grounds
+from regard.tasks.classification.attribution import attribute
 from regard.tasks.classification.page import Decision
 from regard.tasks.classification.training import classify_ids, in_reach
 from regard.tasks.registry import count_parameters
@@ -84,12 +84,12 @@ class Classifier:
             for number, text in enumerate(block, start=before):
                 if not isinstance(text, str):
                     raise UsageError(f"text {number} (counting from 0) is {shown(text)}, not a string")
-            encoded, logits = self.judge(block)
+            encoded, logits = self.logits(block)
             found = iter((logits / self.temperature).softmax(-1).tolist())
             yield from (self._answer(len(ids), next(found) if len(ids) else ()) for ids in encoded)
             before += len(block)
 
-    def judge(self, texts: Sequence[str]) -> tuple[list[NDArray[np.int64]], Tensor]:
+    def logits(self, texts: Sequence[str]) -> tuple[list[NDArray[np.int64]], Tensor]:
         """The ids of each text, and of those that have any the logits [S, C], before the temperature calibrates them."""
         encoded = self.encode(texts)
         real = [ids for ids in encoded if len(ids)]
@@ -127,11 +127,11 @@ class Classifier:
 
     def _decision(self, text: str, answer: Classification, part: NDArray[np.int64], window: int) -> Decision:
         ids = torch.from_numpy(pad([part], start=self.model.pooling == "first"))  # [1, T]
-        found = grounds(self.model, ids.to(self.model.device), self.labels.index(answer.label), self.temperature)
+        found = attribute(self.model, ids.to(self.model.device), self.labels.index(answer.label), self.temperature)
         pieces = self.tokenizer.pieces(ids[0].tolist(), "source")
-        runs: dict[str, float] = defaultdict(float)
-        for run in found.runs:
-            runs[text_of(pieces[run.first : run.first + run.length]) or "␣"] += run.contribution
+        ngrams: dict[str, float] = defaultdict(float)
+        for each in found.ngram_contributions:
+            ngrams[text_of(pieces[each.first : each.first + each.length]) or "␣"] += each.contribution
         left_out = {"first": len(part), "ends": len(part) - len(part) // 2}[self.recipe.data.long] if answer.cut else 0
         return Decision(
             title=self.recipe.name,
@@ -143,8 +143,8 @@ class Classifier:
             attention=found.attention,
             gradient=found.gradient,
             log_odds=found.log_odds,
-            votes=found.votes if found.runs else None,
-            runs=sorted(runs.items(), key=lambda each: -abs(each[1])),
+            ngrams=found.ngrams if found.ngram_contributions else None,
+            ngram_contributions=sorted(ngrams.items(), key=lambda each: -abs(each[1])),
             window=window,
             windows=answer.windows,
             gap=left_out + (len(pieces) - len(part)) if answer.cut else None,

@@ -135,11 +135,11 @@ class LabelTest:
         return ["  most often confused:", *in_columns(rows)] if len(rows) > 1 else []
 
     def _worst(self) -> list[str]:
-        told = [
+        lines = [
             f"  line {each.line}: {each.label}, given {each.given} with {100 * each.confidence:.1f} %: {shortened(each.text)}"
             for each in self.worst
         ]
-        return ["", "  most confidently wrong:", *told] if told else []
+        return ["", "  most confidently wrong:", *lines] if lines else []
 
 
 def in_columns(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -178,16 +178,16 @@ def evaluate_labels(
     classifier: Classifier, test_set: LabelledSet, on_answer: Callable[[Example, str, float], None] | None = None
 ) -> LabelTest:
     """Classify every text with a progress bar; `on_answer` is told of each, with its label and probability."""
-    judged: list[Numbers] = []
+    logits_of_all: list[Numbers] = []
     truth: list[int] = []
     worst: list[tuple[float, int, Mistake]] = []  # a heap: the least confident is first, and leaves first
     empty = 0
-    for example, number, logits in _judged(classifier, test_set):
+    for example, number, logits in _classified(classifier, test_set):
         given, confidence = "", 0.0
         if logits is None:
             empty += 1
         else:
-            judged.append(logits)
+            logits_of_all.append(logits)
             truth.append(number)
             given, confidence = (
                 classifier.labels[int(logits.argmax())],
@@ -202,7 +202,7 @@ def evaluate_labels(
             on_answer(example, given, confidence)
     if not truth:
         raise UsageError(f"cannot score {test_set.name}: none of its {empty:,} texts has any words")
-    found, labels = np.stack(judged), np.array(truth, dtype=np.int64)  # [S, C], [S]
+    found, labels = np.stack(logits_of_all), np.array(truth, dtype=np.int64)  # [S, C], [S]
     return LabelTest(
         test_set.name,
         classifier.labels,
@@ -214,14 +214,14 @@ def evaluate_labels(
     )
 
 
-def _judged(classifier: Classifier, test_set: LabelledSet) -> Iterator[tuple[Example, int, Numbers | None]]:
+def _classified(classifier: Classifier, test_set: LabelledSet) -> Iterator[tuple[Example, int, Numbers | None]]:
     """Each example, the number of its label, and its logits [C] if it has any words."""
     numbers = {label: number for number, label in enumerate(classifier.labels)}
     with progress() as bar:
         line = bar.add_task(f"Classifying {test_set.name}", total=None)
         for block in in_blocks(test_set.examples(), LOOK_AHEAD):
             known = [require_label(each, numbers, str(test_set.path)) for each in block]
-            encoded, found = classifier.judge([each.text for each in block])
+            encoded, found = classifier.logits([each.text for each in block])
             rows = iter(found.numpy())
             for example, number, ids in zip(block, known, encoded, strict=True):
                 yield example, number, next(rows) if len(ids) else None

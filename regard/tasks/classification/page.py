@@ -24,7 +24,7 @@ from regard.view.words import SPACE, SPECIAL, Word, merge, text_of, words_of
 
 SCRIPTS = ("data", "dom", "heat", "classification")
 MOST_BARS = 12  # labels shown; a classifier may know hundreds
-MOST_RUNS = 12
+MOST_NGRAMS = 12
 MOST_WINDOWS = 8
 MOST_MAPPED = 4_000_000
 """Attention weights that a page carries at most: some 11 MB."""
@@ -46,7 +46,7 @@ NOTE = (
 TITLES: dict[str, Both] = {
     "attention": ("Attention: looked at", "어텐션: 본 곳"),
     "gradient": ("Gradient × input: for and against", "기울기 × 입력: 찬성과 반대"),
-    "votes": ("Votes of runs of pieces", "조각 묶음의 투표"),
+    "ngrams": ("N-grams: for and against", "n-gram: 찬성과 반대"),
 }
 
 
@@ -69,10 +69,10 @@ class Decision:
     """[T]: gradient × input of each piece, in log-odds of the label."""
     log_odds: float
     """Of the label, as this window alone has it."""
-    votes: NDArray[np.float64] | None = None
-    """[T]: what runs of pieces voted, shared among their pieces, in log-odds; None if the model has no such votes."""
-    runs: Sequence[tuple[str, float]] = ()
-    """Those runs and what each adds to the log-odds, the strongest first."""
+    ngrams: NDArray[np.float64] | None = None
+    """[T]: what n-grams add, shared among their pieces, in log-odds; None if the model has no bag of n-grams."""
+    ngram_contributions: Sequence[tuple[str, float]] = ()
+    """Those n-grams and what each adds to the log-odds, the strongest first."""
     window: int = 1
     windows: int = 1
     gap: int | None = None
@@ -91,7 +91,7 @@ class Decision:
         return [*words_of(self.pieces[:gap]), *(Word(gap + word.first, gap + word.end) for word in after)]
 
     def by_word(self, name: str) -> list[tuple[Word, float]]:
-        """`attention`, `gradient` or `votes` of each word: the sum of its pieces."""
+        """`attention`, `gradient` or `ngrams` of each word: the sum of its pieces."""
         values: NDArray[np.float64] = getattr(self, name)
         return [(word, float(values[word.first : word.end].sum())) for word in self.words]
 
@@ -105,8 +105,8 @@ class Decision:
 
     @property
     def names(self) -> list[str]:
-        """Which of attention, gradient and votes there are."""
-        return ["attention", "gradient", *(["votes"] if self.votes is not None else [])]
+        """Which of attention, gradient and n-grams there are."""
+        return ["attention", "gradient", *(["ngrams"] if self.ngrams is not None else [])]
 
 
 def draw_decision(seen: Decision, console: Console) -> None:
@@ -122,11 +122,11 @@ def draw_decision(seen: Decision, console: Console) -> None:
     ranked = sorted(seen.by_word("gradient"), key=lambda each: -each[1])
     for word, speakers in (("for", ranked[:5]), ("against", ranked[::-1][:5])):
         sign = 1 if word == "for" else -1
-        told = [f"{seen.spelled(each)} {signed(value)}" for each, value in speakers if sign * value >= 0.005]
-        console.print(Text(_harmless(f"{word} {seen.label}: {', '.join(told) or 'nothing'}")))
-    if seen.runs:
-        told = [f"“{run}” {signed(value)}" for run, value in seen.runs[:5]]
-        console.print(Text(_harmless(f"votes: {', '.join(told)}")))
+        listed = [f"{seen.spelled(each)} {signed(value)}" for each, value in speakers if sign * value >= 0.005]
+        console.print(Text(_harmless(f"{word} {seen.label}: {', '.join(listed) or 'nothing'}")))
+    if seen.ngram_contributions:
+        listed = [f"“{ngram}” {signed(value)}" for ngram, value in seen.ngram_contributions[:5]]
+        console.print(Text(_harmless(f"n-grams: {', '.join(listed)}")))
 
 
 def _aligned(label: str, width: int) -> str:
@@ -234,9 +234,7 @@ def _window(seen: Decision, mapped: bool) -> str:
     texts = "".join(
         f"<div><h2>{both(TITLES[name])}</h2><p class='shaded'>{_markup(seen, name)}</p></div>" for name in seen.names
     )
-    return (
-        f"<section class='decision'>{title}<div class='texts'>{texts}</div>{_runs(seen)}{_maps(seen, mapped)}</section>"
-    )
+    return f"<section class='decision'>{title}<div class='texts'>{texts}</div>{_ngrams(seen)}{_maps(seen, mapped)}</section>"
 
 
 def _markup(seen: Decision, name: str) -> str:
@@ -245,11 +243,11 @@ def _markup(seen: Decision, name: str) -> str:
         if word.first == seen.gap:
             parts.append(_gap())
         side = "against" if value < 0 else "for"
-        told = f"{100 * value:.1f} %" if name == "attention" else signed(value)
+        number = f"{100 * value:.1f} %" if name == "attention" else signed(value)
         classes = f"{side} deep" if depth > DEEP else side
         shown = both(("start", "시작")) if seen.pieces[word.first] in SPECIAL else html.escape(seen.spelled(word))
         space = " " if parts and _spaced(seen, word) else ""
-        parts.append(f"{space}<span class='{classes}' style='--depth: {depth:.3f}' title='{told}'>{shown}</span>")
+        parts.append(f"{space}<span class='{classes}' style='--depth: {depth:.3f}' title='{number}'>{shown}</span>")
     return "".join(parts) + (_gap() if seen.gap == len(seen.pieces) else "")
 
 
@@ -257,18 +255,18 @@ def _gap() -> str:
     return f" <i class='nothing'>[{both(('left out', '생략'))} …]</i>"
 
 
-def _runs(seen: Decision) -> str:
-    if not seen.runs:
+def _ngrams(seen: Decision) -> str:
+    if not seen.ngram_contributions:
         return ""
-    most = abs(seen.runs[0][1]) or 1.0
+    most = abs(seen.ngram_contributions[0][1]) or 1.0
     rows = []
-    for run, value in seen.runs[:MOST_RUNS]:
+    for ngram, value in seen.ngram_contributions[:MOST_NGRAMS]:
         side = "against" if value < 0 else "for"
         rows.append(
-            f"<tr><th scope='row'>{html.escape(run)}</th><td><i class='{side}' style='--part: {abs(value) / most:.3f}'></i></td>"
+            f"<tr><th scope='row'>{html.escape(ngram)}</th><td><i class='{side}' style='--part: {abs(value) / most:.3f}'></i></td>"
             f"<td>{signed(value)}</td></tr>"
         )
-    title = both(("The strongest votes, in log-odds", "가장 강한 투표(로그 오즈)"))
+    title = both(("The strongest n-grams, in log-odds", "가장 강한 n-gram(로그 오즈)"))
     return f"<h2>{title}</h2><table class='bars'>{''.join(rows)}</table>"
 
 

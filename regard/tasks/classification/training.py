@@ -32,10 +32,10 @@ from regard.tasks.word_dropout import hide
 from regard.training.loss import Loss, projected_loss, smoothed_loss
 from regard.training.trainable import Finished, MicroBatch, WithoutMovie
 
-EVEN = 0.5  # share of each of two opinions that count alike
+EVEN = 0.5  # weight of attention and of n-grams where they count alike
 LOOKED_AT = 10_000  # texts whose labels are counted before training
 LABELS = 2  # a guess, where the training text is not there yet
-HIDDEN = 0.15  # share of the pieces that a text without labels has to be guessed from
+HIDDEN = 0.15  # share of the tokens that a text without labels has to be guessed from
 
 
 class Batch(NamedTuple):
@@ -83,34 +83,34 @@ class ClassificationTraining(WithoutMovie):
 
     def validate(self, model: TextClassifier) -> dict[str, float]:
         """Plain loss per text, and the share of texts whose most probable label is theirs."""
-        logits, labels, _ = self._judge(model)
+        logits, labels, _ = self._validation_logits(model)
         loss = torch.nn.functional.cross_entropy(logits, labels)
         return {"loss": loss.item(), "accuracy": 100 * (logits.argmax(-1) == labels).float().mean().item()}
 
     def finish(self, averaged: Callable[[], TextClassifier]) -> Finished:
-        """The labels, and what is found on the validation text: how much attention and votes count, and the temperature
+        """The labels, and what is found on the validation text: how much attention and n-grams count, and the temperature
         at which the model is as sure as it is right."""
         model = averaged()
-        logits, labels, share = self._judge(model)
+        logits, labels, weight = self._validation_logits(model)
         assets = replace(self.assets, temperature=fit_temperature(logits.numpy(), labels.numpy()))
-        return Finished(assets, model.scaled(*_say(share)))
+        return Finished(assets, model.scaled_weights(*_scales(weight)))
 
-    def _judge(self, model: TextClassifier) -> tuple[Tensor, Tensor, float]:
-        """Of the validation text: logits [S, C], labels [S], and how much attention should count beside votes."""
+    def _validation_logits(self, model: TextClassifier) -> tuple[Tensor, Tensor, float]:
+        """Of the validation text: logits [S, C], labels [S], and how much attention should count beside n-grams."""
         texts = [self.valid.source(row) for row in range(len(self.valid))]
         labels = np.array([self.valid.target(row)[0] for row in range(len(self.valid))], dtype=np.int64)
 
         def read(ids: Tensor) -> list[Tensor]:
-            return model.opinions(model.encode(ids), ids)
+            return model.separate_logits(model.encode(ids), ids)
 
-        opinions, owners = windows_of(read, model, texts, self.recipe.data, self.recipe.training.batch_tokens)
+        separate, owners = windows_of(read, model, texts, self.recipe.data, self.recipe.training.batch_tokens)
 
-        def mixed(share: float) -> Tensor:
-            weighed = [say * each for say, each in zip(_say(share), opinions, strict=False)]
-            return pooled(torch.stack(weighed).sum(0), owners, len(texts))
+        def mixed(weight: float) -> Tensor:
+            scaled = [scale * logits for scale, logits in zip(_scales(weight), separate, strict=False)]
+            return pooled(torch.stack(scaled).sum(0), owners, len(texts))
 
-        share = fit_share(lambda share: mixed(share).numpy(), labels) if len(opinions) > 1 else EVEN
-        return mixed(share), torch.from_numpy(labels), share
+        weight = fit_share(lambda weight: mixed(weight).numpy(), labels) if len(separate) > 1 else EVEN
+        return mixed(weight), torch.from_numpy(labels), weight
 
     def _tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Ids [S, T] and labels [S]; of a text that is read in windows, one that changes from pass to pass."""
@@ -123,8 +123,9 @@ class ClassificationTraining(WithoutMovie):
         return torch.from_numpy(ids).to(self.device), torch.from_numpy(labels).to(self.device)
 
 
-def _say(share: float) -> tuple[float, float]:
-    return share / EVEN, (1 - share) / EVEN
+def _scales(weight: float) -> tuple[float, float]:
+    """What the logits of attention and of n-grams are multiplied by, if attention has this weight of 1."""
+    return weight / EVEN, (1 - weight) / EVEN
 
 
 def in_reach(ids: NDArray[Any], data: config.LabelledText) -> list[NDArray[Any]]:
@@ -156,7 +157,7 @@ def windows_of(
     data: config.LabelledText,
     batch_tokens: int,
 ) -> tuple[Tensor, Tensor]:
-    """What `read` says of every window, ids [S, T] → logits of O opinions: all logits [O, W, C], and whose they are [W]."""
+    """What `read` says of every window, ids [S, T] → O × logits [S, C]: all of them [O, W, C], and whose they are [W]."""
     windows = [(number, part) for number, text in enumerate(texts) for part in in_reach(np.asarray(text), data)]
     found: list[Tensor] = [torch.empty(0)] * len(windows)
     with torch.inference_mode():
@@ -170,15 +171,16 @@ def windows_of(
 
 def pooled(logits: Tensor, owners: Tensor, count: int) -> Tensor:
     """Windows vote: their logits [W, C] → logarithms of the mean probabilities of each of so many texts [S, C]."""
-    told = logits.log_softmax(-1)
-    most = told.new_full((count, told.size(1)), -math.inf)
-    most = most.scatter_reduce(0, owners[:, None].expand_as(told), told, "amax")  # else small ones would vanish in exp
-    sums = torch.zeros_like(most).index_add(0, owners, (told - most[owners]).exp())
+    log_probabilities = logits.log_softmax(-1)  # [W, C]
+    most = log_probabilities.new_full((count, log_probabilities.size(1)), -math.inf)
+    # Of each text the greatest is taken out first: else small ones would vanish in exp.
+    most = most.scatter_reduce(0, owners[:, None].expand_as(logits), log_probabilities, "amax")  # [S, C]
+    sums = torch.zeros_like(most).index_add(0, owners, (log_probabilities - most[owners]).exp())
     return sums.log() + most - owners.bincount(minlength=count).log()[:, None]
 
 
 def masked_loss(model: TextClassifier, ids: Tensor) -> Loss:
-    """How badly hidden pieces are guessed from the rest (Devlin et al. 2019), per piece; the sum counts texts."""
+    """How badly hidden tokens are guessed from the rest (Devlin et al. 2019), per token; the sum counts texts."""
     seen = hide(ids, HIDDEN)
     real = ids != PAD
     hidden = (seen != ids)[real]  # [N]
@@ -186,23 +188,23 @@ def masked_loss(model: TextClassifier, ids: Tensor) -> Loss:
     loss = projected_loss(states, model.embedding.table.weight, ids[real][hidden], 0.0)
     smoothed, plain = (each * (len(ids) / max(1, len(states))) for each in loss)
     # What only labels teach has a gradient of zero rather than none: processes exchange it, and Adam counts its steps.
-    waiting = [*model.output.parameters(), *(model.votes.parameters() if model.votes is not None else ())]
+    waiting = [*model.output.parameters(), *(model.ngram_bag.parameters() if model.ngram_bag is not None else ())]
     return Loss(smoothed + sum(0 * each.sum() for each in waiting), plain)
 
 
 def labelled_loss(model: TextClassifier, ids: Tensor, labels: Tensor, smoothing: float, r_drop: float) -> Loss:
-    """How badly labels are guessed. Each opinion learns by itself: what another already knows would else not be learned.
+    """How badly labels are guessed. Attention and n-grams learn apart: what one already knows, the other would else not learn.
 
     With `r_drop` two passes with other dropouts should say the same (Liang et al. 2021): both losses, and how far they
     differ.
     """
     passes = 2 if r_drop else 1
     ids, labels = ids.repeat(passes, 1), labels.repeat(passes)
-    opinions = model.opinions(model.encode(ids), ids)
-    losses = [smoothed_loss(each, labels, smoothing).smoothed / passes for each in opinions]
+    separate = model.separate_logits(model.encode(ids), ids)
+    losses = [smoothed_loss(each, labels, smoothing).smoothed / passes for each in separate]
     if r_drop:
-        losses += [r_drop * distance(*each.log_softmax(-1).chunk(2)) for each in opinions]
-    plain = smoothed_loss(torch.stack(opinions).sum(0), labels, 0.0).plain / passes
+        losses += [r_drop * distance(*each.log_softmax(-1).chunk(2)) for each in separate]
+    plain = smoothed_loss(torch.stack(separate).sum(0), labels, 0.0).plain / passes
     return Loss(torch.stack(losses).sum(), plain)
 
 

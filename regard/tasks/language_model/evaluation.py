@@ -20,7 +20,7 @@ from regard.data.plain import count_words
 from regard.data.tokenizer import END, PAD, UNKNOWN, Tokenizer
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
-from regard.models.pointer import Pointed
+from regard.models.pointer import PointerOutput
 from regard.tasks.language_model.streaming import beginning
 from regard.tasks.language_model.training import next_loss
 
@@ -95,13 +95,13 @@ class Read(NamedTuple):
     """Places of a text, in order."""
 
     states: Tensor  # [F, D]
-    pointed: Pointed | None
+    pointed: PointerOutput | None
     wanted: Tensor  # [F]: the piece that each should expect next
 
     def in_parts(self, size: int) -> Iterator[Read]:
         for first in range(0, len(self.wanted), size):
             rows = slice(first, first + size)
-            yield Read(self.states[rows], self.pointed and self.pointed.of(rows), self.wanted[rows])
+            yield Read(self.states[rows], self.pointed and self.pointed.select(rows), self.wanted[rows])
 
 
 def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> Iterator[Read]:
@@ -119,13 +119,13 @@ def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> I
         new = (place >= (lengths - fresh)[:, None]) & (place < lengths[:, None])  # [S, T]
         if recurrent is not None:
             hidden = hidden if batch[0].goes_on else None
-            states, after = recurrent.write(read, recurrent.nothing(len(batch)) if hidden is None else hidden)
+            states, after = recurrent.decode(read, recurrent.initial_state(len(batch)) if hidden is None else hidden)
             hidden = after[-1:]  # of the only one that can go on: it fills its window, so that no padding is in it
             yield Read(states[new], None, wanted[new])
         elif model.pointer is not None:
             states = model(read)  # [S, T, D]
-            pointed = model.look_back(states, read)
-            yield Read(states[new], pointed and pointed.of(new), wanted[new])
+            pointed = model.point(states, read)
+            yield Read(states[new], pointed and pointed.select(new), wanted[new])
         else:
             packed = bool((read == PAD).any())
             states = model(read, packed=packed).flatten(0, -2)  # [N, D]

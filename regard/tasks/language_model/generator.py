@@ -16,7 +16,7 @@ from regard import config
 from regard.attention.record import record
 from regard.data.plain import count_words
 from regard.data.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
-from regard.decoding.options import Hypothesis, Special
+from regard.decoding.options import Hypothesis, SpecialTokens
 from regard.decoding.search import search
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
@@ -24,7 +24,7 @@ from regard.tasks.alternatives import alternatives
 from regard.tasks.language_model.evaluation import BATCH_TOKENS, Slide, read_along, sight_of, slides
 from regard.tasks.language_model.page import TextLook
 from regard.tasks.language_model.results import Generation, GenerationOptions, Options, TextScore
-from regard.tasks.language_model.streaming import Growing, Sliding, beginning, halt_at_stops
+from regard.tasks.language_model.streaming import Growing, Sliding, beginning, stop_strings
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 
@@ -52,7 +52,7 @@ class TextGenerator:
         self.whole = recipe.data.documents == "stream"
         self.context = min(recipe.data.max_tokens, model.max_positions)
         """How many pieces the model was trained to look back at."""
-        self._special = Special(START, END if not self.whole else NEVER_ENDS, PAD, UNKNOWN)
+        self._special = SpecialTokens(START, END if not self.whole else NEVER_ENDS, PAD, UNKNOWN)
 
     @overload
     def generate(self, prompt: str = "", *, on_text: Tell | None = None, **options: Unpack[Options]) -> Generation: ...
@@ -115,8 +115,8 @@ class TextGenerator:
             options.search(),
             self._special,
             seeds=[0] * len(prompts),  # the place in a list must not matter
-            firsts=ids[:, -1],
-            halt=halt_at_stops(texts, self._special.end),
+            first_tokens=ids[:, -1],
+            stopping_criterion=stop_strings(texts, self._special.end),
         )
         cut = ids.size(1) > self.context and not isinstance(self.model, RecurrentLanguageModel)
         return [self._told(*each, cut) for each in zip(prompts, texts, found, strict=True)]
@@ -214,7 +214,7 @@ class TextGenerator:
         read, wanted = torch.tensor([ids[:-1]], device=self.model.device), ids[1:]
         with torch.inference_mode(), record(self.model) as seen:
             states = self.model(read)  # [1, T, D]
-            logits = self.model.project(states, self.model.look_back(states, read))[0]  # [T, V]
+            logits = self.model.project(states, self.model.point(states, read))[0]  # [T, V]
         modules = self.model.attention_names().get("decoder", [])
         pointed = seen["pointer"]["weights"][0] if "pointer" in seen else None  # [T, T + 1]
         return TextLook(

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from regard.data.tokenizer import END, START, UNKNOWN
 from regard.decoding.constraints import NEVER
-from regard.decoding.walk import Candidates, Halt, Paths
+from regard.decoding.search_loop import ActiveHypotheses, Candidates, StoppingCriterion
 from regard.models.language_model import LanguageModel
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -118,11 +118,11 @@ class Growing:
         self._told = max(self._told, end)
 
 
-def halt_at_stops(texts: Sequence[Growing], ends: int) -> Halt:
-    """Gives the pieces of each step to their texts; those with a stop string finish. `ends` closes a text unwritten."""
+def stop_strings(texts: Sequence[Growing], ends: int) -> StoppingCriterion:
+    """Gives the tokens of each step to their texts; those with a stop string finish. `ends` closes a text unwritten."""
 
-    def halt(found: Candidates, paths: Paths) -> Tensor:
-        tokens, numbers = found.token[:, 0].tolist(), paths.sentences.tolist()  # one path for each text
+    def finishes(found: Candidates, active: ActiveHypotheses) -> Tensor:
+        tokens, numbers = found.token[:, 0].tolist(), active.sentences.tolist()  # one hypothesis for each text
         possible = (found.log_probability[:, 0] > NEVER).tolist()  # else nothing is left that may be written
         stopped = [
             can and token != ends and texts[number].add(token)
@@ -130,7 +130,7 @@ def halt_at_stops(texts: Sequence[Growing], ends: int) -> Halt:
         ]
         return torch.tensor(stopped, device=found.token.device).unsqueeze(1)
 
-    return halt
+    return finishes
 
 
 def beginning(whole: bool) -> int:

@@ -21,7 +21,7 @@ from regard.data.ids import PairIds
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.models.language_model import LanguageModel
-from regard.models.pointer import Pointed
+from regard.models.pointer import PointerOutput
 from regard.tasks.language_model.streaming import beginning
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.word_dropout import hide
@@ -132,19 +132,19 @@ def language_loss(model: LanguageModel, read: Tensor, wanted: Tensor, smoothing:
     real = wanted != PAD
     packed = model.pointer is None and not bool(real.all())
     states = model(read, packed=packed)  # [N, D], or [S, T, D]
-    pointed = model.look_back(states, read)
+    pointed = model.point(states, read)
     states = states if packed else states[real]
-    return next_loss(model, states, pointed and pointed.of(real), wanted[real], smoothing)
+    return next_loss(model, states, pointed and pointed.select(real), wanted[real], smoothing)
 
 
 def next_loss(
-    model: LanguageModel, states: Tensor, pointed: Pointed | None, wanted: Tensor, smoothing: float = 0.0
+    model: LanguageModel, states: Tensor, pointed: PointerOutput | None, wanted: Tensor, smoothing: float = 0.0
 ) -> Loss:
     """Of states [N, D] that should have expected the wanted [N]; only the parts of the vocabulary that hold one are
     computed. What points at places takes no smoothing: `recipes.py` refuses the two together."""
     if pointed is None:
         return adaptive_loss(states, model.output, wanted, smoothing)
-    return mixed_loss(states, model.output, wanted, pointed.repeats(wanted), pointed.vocabulary)
+    return mixed_loss(states, model.output, wanted, pointed.probability(wanted), pointed.gate)
 
 
 def rehearsed_sizes(recipe: config.LanguageRecipe) -> tuple[int]:

@@ -15,15 +15,15 @@ from regard import config
 from regard.data.batching import pad
 from regard.data.tokenizer import END, PAD, START, UNKNOWN
 from regard.decoding.batches import in_batches
-from regard.decoding.options import Hypothesis, Search, Special
+from regard.decoding.options import Hypothesis, Search, SpecialTokens
 from regard.decoding.search import search
+from regard.decoding.search_loop import StepCallback
 from regard.decoding.steppable import Steppable
-from regard.decoding.walk import Watch
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.shortlist import Shortlisted, Shortlists
 
 CHUNK = 512  # rows of logits alive at a time
-SPECIAL = Special(start=START, end=END, pad=PAD, unknown=UNKNOWN)
+SPECIAL = SpecialTokens(start=START, end=END, pad=PAD, unknown=UNKNOWN)
 
 
 def known_pairs(
@@ -78,14 +78,14 @@ class Native:
         options: Search,
         settings: config.Decoding,
         prefixes: Sequence[Sequence[int]] | None = None,
-        watch: Watch | None = None,
+        on_step: StepCallback | None = None,
     ) -> list[list[Hypothesis]]:
         """Ids in, hypotheses out, in the order given; inside, sentences of similar length share a batch."""
         found: list[list[Hypothesis]] = [[] for _ in sources]
         prefixes = [()] * len(sources) if prefixes is None else prefixes
         for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, options.width):
             chosen = [sources[index] for index in batch], [prefixes[index] for index in batch]
-            for index, hypotheses in zip(batch, self._batch(*chosen, options, settings, watch), strict=True):
+            for index, hypotheses in zip(batch, self._batch(*chosen, options, settings, on_step), strict=True):
                 found[index] = hypotheses
         return found
 
@@ -95,7 +95,7 @@ class Native:
         prefixes: Sequence[Sequence[int]],
         options: Search,
         settings: config.Decoding,
-        watch: Watch | None,
+        on_step: StepCallback | None,
     ) -> list[list[Hypothesis]]:
         device, longest = self.model.device, self.model.max_positions
         ids = pad([np.array(source, dtype=np.int64) for source in sources], end=True)  # [S, K]
@@ -110,18 +110,18 @@ class Native:
             torch.tensor(limits, device=device),
             options,
             SPECIAL,
-            prefixes=prefixes if shortlisted is None else [shortlisted.numbers(prefix) for prefix in prefixes],
+            prefixes=prefixes if shortlisted is None else [shortlisted.to_shortlist(prefix) for prefix in prefixes],
             seeds=[zlib.crc32(np.array(source, dtype="<i4").tobytes()) for source in sources],
-            watch=watch if watch is None or shortlisted is None else _with_meanings(watch, shortlisted),
+            on_step=on_step if on_step is None or shortlisted is None else _with_meanings(on_step, shortlisted),
         )
         if shortlisted is None:
             return results
-        return [[replace(each, tokens=shortlisted.meanings(each.tokens)) for each in nbest] for nbest in results]
+        return [[replace(each, tokens=shortlisted.to_vocabulary(each.tokens)) for each in nbest] for nbest in results]
 
 
-def _with_meanings(watch: Watch, shortlisted: Shortlisted) -> Watch:
+def _with_meanings(on_step: StepCallback, shortlisted: Shortlisted) -> StepCallback:
     """Tells of the whole vocabulary's tokens what the search does with numbers of the shortlist."""
-    return lambda found, *rest: watch(replace(found, token=shortlisted.ids[found.token]), *rest)
+    return lambda found, *rest: on_step(replace(found, token=shortlisted.ids[found.token]), *rest)
 
 
 def decode(
@@ -130,7 +130,7 @@ def decode(
     options: Search,
     settings: config.Decoding,
     prefixes: Sequence[Sequence[int]] | None = None,
-    watch: Watch | None = None,
+    on_step: StepCallback | None = None,
 ) -> list[list[Hypothesis]]:
     """What the native engine makes of a model."""
-    return Native(model).decode(sources, options, settings, prefixes, watch)
+    return Native(model).decode(sources, options, settings, prefixes, on_step)

@@ -1,7 +1,7 @@
-"""What all models share that write piece by piece, and what those with attention remember of what they wrote.
+"""What all models share that write token by token, and the state that those with attention decode from.
 
 S sentences · W hypotheses of each · N = S·W rows: hypotheses of the first sentence, then of the second …
-· T places, of all hypotheses of a sentence · H heads · E width of one head · D width · V vocabulary
+· T positions, of all hypotheses of a sentence · H heads · E width of one head · D width · V vocabulary
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from regard.attention.cache import KeyValueCache
-from regard.attention.masks import added
+from regard.attention.masks import additive_mask
 from regard.attention.record import Observed
 
-W = TypeVar("W", bound="Written")
+SameState = TypeVar("SameState", bound="DecoderState")
 
 
-class Writing(Observed, ABC):
+class AutoregressiveModel(Observed, ABC):
     """What the one search drives; `project` turns hidden states into logits over the vocabulary."""
 
     max_positions: int
@@ -31,7 +31,7 @@ class Writing(Observed, ABC):
 
     @abstractmethod
     def start(self, source: Tensor) -> Any:
-        """What was given [S, K] → the state from which the first piece is written, one row per sentence."""
+        """What was given [S, K] → the state from which the first token is written, one row per sentence."""
 
     @abstractmethod
     def advance(self, last: Tensor, state: Any) -> tuple[Tensor, Any]:
@@ -57,38 +57,42 @@ class Writing(Observed, ABC):
 
 
 @dataclass(frozen=True)
-class Written:
+class DecoderState:
     """Hypotheses of a sentence share its caches; a mask shows each its own past."""
 
     caches: list[KeyValueCache]  #  per layer [S, H, T, E]
-    own: Tensor | None = None  #    [S, 1, W, T], added to scores: which places are a hypothesis's own past; None: all
+    past_mask: Tensor | None = (
+        None  #  [S, 1, W, T], added to scores: which positions are a hypothesis's own past; None: all
+    )
     hypotheses: int = 1  #          W
     length: int = 0  #              positions written
 
-    def longer(self: W) -> W:
+    def extend(self: SameState) -> SameState:
         """Room for one more position, at which each hypothesis sees only itself."""
-        own = self.own
-        if own is not None:
-            itself = added(torch.eye(self.hypotheses, dtype=torch.bool, device=own.device), own.dtype)
-            own = torch.cat([own, itself.expand(*own.shape[:2], -1, -1)], 3)
-        return replace(self, own=own, length=self.length + 1)
+        past_mask = self.past_mask
+        if past_mask is not None:
+            itself = additive_mask(
+                torch.eye(self.hypotheses, dtype=torch.bool, device=past_mask.device), past_mask.dtype
+            )
+            past_mask = torch.cat([past_mask, itself.expand(*past_mask.shape[:2], -1, -1)], 3)
+        return replace(self, past_mask=past_mask, length=self.length + 1)
 
-    def select(self: W, rows: Tensor) -> W:
+    def select(self: SameState, rows: Tensor) -> SameState:
         """rows [S', W']: for each sentence that goes on, the rows that continue it."""
         sentences = rows[:, 0] // self.hypotheses  # [S']
-        state = self if self.are_all(sentences) else self.of(sentences)
-        own = self.own
-        if own is not None:
-            own = own.flatten(0, 2)[rows].unsqueeze(1)  # [S', 1, W', T]
+        state = self if self.are_all(sentences) else self.select_sentences(sentences)
+        past_mask = self.past_mask
+        if past_mask is not None:
+            past_mask = past_mask.flatten(0, 2)[rows].unsqueeze(1)  # [S', 1, W', T]
         elif rows.size(1) > 1 and self.length:
-            own = self.caches[0].value.new_zeros(len(rows), 1, rows.size(1), self.caches[0].length)
-        return replace(state, own=own, hypotheses=rows.size(1))
+            past_mask = self.caches[0].value.new_zeros(len(rows), 1, rows.size(1), self.caches[0].length)
+        return replace(state, past_mask=past_mask, hypotheses=rows.size(1))
 
     def are_all(self, sentences: Tensor) -> bool:
         """Whether these are all the sentences there are, in their order."""
         count = self.caches[0].value.size(0) if self.length else -1
         return torch.equal(sentences, torch.arange(count, device=sentences.device)) if count >= 0 else False
 
-    def of(self: W, sentences: Tensor) -> W:
+    def select_sentences(self: SameState, sentences: Tensor) -> SameState:
         """What is kept once per sentence, of these."""
         return replace(self, caches=[cache.select(sentences) for cache in self.caches])
