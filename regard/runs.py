@@ -27,8 +27,8 @@ from regard.files import alone_in
 from regard.tasks.registry import find_task
 from regard.tasks.task import Task
 from regard.tasks.trained import save_trained
-from regard.training.diary import Diary, require_tensorboard
-from regard.training.distributed import Workers, join
+from regard.training.distributed import Processes, join
+from regard.training.log import TrainingLog, require_tensorboard
 from regard.training.loop import Loop, Outcome
 from regard.training.run_folder import Progress, RunFolder
 
@@ -52,11 +52,11 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
     """Train a recipe in a folder, or go on where the folder stopped. Under torchrun, every process calls this."""
     settings = recipe.training
     require_tensorboard(settings)
-    workers = join(settings)
+    processes = join(settings)
     keep_memory()
 
     def say(text: str) -> None:
-        if workers.first:
+        if processes.first:
             console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     row = find_task(recipe.task)
@@ -65,7 +65,7 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
         def averaged() -> nn.Module:
             filled = row.build(recipe.model, prepared.assets.sizes)
             load_weights(filled, weights, folder / MODEL)
-            return filled.to(workers.device).eval()
+            return filled.to(processes.device).eval()
 
         finished = trainable.finish(averaged)
         origin = provenance(recipe, prepared, progress)
@@ -74,36 +74,36 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
     try:
         check_same_run(folder, recipe)
         make_folder(folder)
-        with alone_in(folder) if workers.first else nullcontext():
-            prepared = prepare_once(recipe, row, workers)
+        with alone_in(folder) if processes.first else nullcontext():
+            prepared = prepare_once(recipe, row, processes)
             say("\n".join(prepared.report.lines()))
             model = initial_model(recipe, row, prepared)
             parameters = sum(parameter.numel() for parameter in model.parameters())
-            say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {workers.device}")
-            micro_batches = settings.accumulate * workers.count
-            trainable = row.training(recipe, prepared, micro_batches, workers.device)
-            run_folder = RunFolder(folder, settings, workers, basis(prepared, micro_batches), publish)
-            loop = Loop(model, trainable, settings, workers, run_folder)
+            say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {processes.device}")
+            micro_batches = settings.accumulate * processes.count
+            trainable = row.training(recipe, prepared, micro_batches, processes.device)
+            run_folder = RunFolder(folder, settings, processes, basis(prepared, micro_batches), publish)
+            loop = Loop(model, trainable, settings, processes, run_folder)
             done, ended = loop.progress.update, loop.ended()
             if ended:
                 say(
                     f"nothing is left to do: this run ended at update {done:,}. With more updates or patience it goes on."
                 )
-                return Outcome(ended, loop.progress, seconds=0.0, first=workers.first)
+                return Outcome(ended, loop.progress, seconds=0.0, first=processes.first)
             if done:
                 say(f"going on after update {done:,} of {settings.updates:,}")
-            if workers.first:
+            if processes.first:
                 with replacing(folder / CONFIG) as temporary:
                     temporary.write_text(recipes.to_toml(recipe), encoding="utf-8")
-            with Diary(
-                folder, settings, loop.progress, console=console, active=workers.first, unit=trainable.unit
-            ) as diary:
-                return loop.run(diary)
+            with TrainingLog(
+                folder, settings, loop.progress, console=console, active=processes.first, unit=trainable.unit
+            ) as log:
+                return loop.run(log)
     except Exception as error:
-        workers.report(error)
+        processes.report(error)
         raise
     finally:
-        workers.close()
+        processes.close()
 
 
 def initial_model(recipe: config.Recipe, row: Task, prepared: Prepared) -> nn.Module:
@@ -120,12 +120,12 @@ def make_folder(folder: Path) -> None:
         raise UsageError(f"cannot make the run folder {folder}: {error.strerror}; choose another with --run") from None
 
 
-def prepare_once(recipe: config.Recipe, row: Task, workers: Workers) -> Prepared:
+def prepare_once(recipe: config.Recipe, row: Task, processes: Processes) -> Prepared:
     """The first process prepares; the others open what it made."""
-    if workers.first:
+    if processes.first:
         prepared = prepare(recipe, row.data, show=sys.stderr.isatty())
-    workers.share(None)  # wait for the first
-    return prepared if workers.first else prepare(recipe, row.data, show=False)
+    processes.share(None)  # wait for the first
+    return prepared if processes.first else prepare(recipe, row.data, show=False)
 
 
 def basis(prepared: Prepared, micro_batches: int) -> dict[str, str]:
