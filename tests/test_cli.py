@@ -282,7 +282,7 @@ def test_a_dry_run_without_tensorboard_or_where_memory_is_not_told(
 
 def test_a_quickstart_that_stopped_says_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = SimpleNamespace(reason="interrupted")
-    monkeypatch.setattr("regard.quickstart.train", lambda *given: stopped)
+    monkeypatch.setattr("regard.quickstart.train", lambda *given, **more: stopped)
     command = ("quickstart", "--run", tmp_path / "a b", "--set", "training.updates=9")
     assert succeed(*command).lines[-1].endswith(f"regard quickstart --run '{tmp_path}/a b' --set training.updates=9")
 

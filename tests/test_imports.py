@@ -50,6 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 MAY_IMPORT_ALL = {
     "__init__",
     "__main__",
+    "plugins",
     "runs",
     "rehearsal",
     "quickstart",

@@ -28,3 +28,13 @@ def added(may_look: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     The lowest finite number and not -inf, as a row of -inf would make softmax NaN. No query may be without a key.
     """
     return (~may_look).to(dtype).mul_(torch.finfo(dtype).min)
+
+
+def as_numbers(may_look: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    """`added` of a mask, or what is numbers already."""
+    return added(may_look, dtype) if may_look.dtype == torch.bool else may_look
+
+
+def as_mask(may_look: Tensor) -> Tensor:
+    """The other way round: True where a query may look, also if numbers say so."""
+    return may_look if may_look.dtype == torch.bool else may_look == 0

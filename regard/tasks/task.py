@@ -76,6 +76,10 @@ class Task:
     rehearsal: Rehearsal
     load: Callable[..., Any]
     """(Trained, its name, and options of its own) → what `regard.load` returns."""
+    test: Callable[[Any, Any], dict[str, list[dict[str, Any]]]]
+    """(What `load` returns, recipe) → the scores on each test set that the recipe names."""
+    look: Callable[[Any, str], Any]
+    """(What `load` returns, text) → what is to be seen of it at work."""
 
     @property
     def name(self) -> str:

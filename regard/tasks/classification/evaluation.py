@@ -214,6 +214,11 @@ def evaluate_labels(
     )
 
 
+def recipe_scores(classifier: Classifier, recipe: config.ClassificationRecipe) -> dict[str, list[dict[str, Any]]]:
+    """On each test set that a recipe names."""
+    return {each.name: evaluate_labels(classifier, each).stored() for each in recipe_labelled_sets(recipe)}
+
+
 def _judged(classifier: Classifier, test_set: LabelledSet) -> Iterator[tuple[Example, int, Numbers | None]]:
     """Each example, the number of its label, and its logits [C] if it has any words."""
     numbers = {label: number for number, label in enumerate(classifier.labels)}

@@ -11,6 +11,7 @@ from regard.data.prepare import Builder
 from regard.models.classifier import TextClassifier
 from regard.tasks.classification.assets import ClassificationAssets, open_prepared
 from regard.tasks.classification.classifier import Classifier
+from regard.tasks.classification.evaluation import recipe_scores
 from regard.tasks.classification.training import (
     ClassificationTraining,
     rehearsed_batch,
@@ -35,4 +36,6 @@ TASK = Task(
         rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens and {sizes[1]:,} labels", rehearsed_batch, rehearsed_loss
     ),
     load=load,
+    test=recipe_scores,
+    look=Classifier.look,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from regard import config
 from regard.data.corpus import locate, read_lines, read_pairs
@@ -94,3 +95,8 @@ def hypotheses(name: str) -> list[str] | None:
     if path.is_file() and path.suffix != ".safetensors":
         return list(read_lines(path))
     return None
+
+
+def recipe_scores(translator: Translator, recipe: config.TranslationRecipe) -> dict[str, list[dict[str, Any]]]:
+    """On each test set that a recipe names."""
+    return {each.name: [vars(score) for score in evaluate(translator, each)[0]] for each in recipe_test_sets(recipe)}

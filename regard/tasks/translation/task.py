@@ -15,6 +15,7 @@ from regard.models.transformer import Transformer
 from regard.tasks.task import Rehearsal, Task, Trained
 from regard.tasks.translation.assets import TranslationAssets, open_prepared
 from regard.tasks.translation.engine import choose_engine
+from regard.tasks.translation.evaluation import recipe_scores
 from regard.tasks.translation.training import (
     TranslationTraining,
     read_split,
@@ -53,4 +54,6 @@ TASK = Task(
     training=TranslationTraining,
     rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens", rehearsed_batch, rehearsed_loss),
     load=load,
+    test=recipe_scores,
+    look=Translator.attention,
 )
