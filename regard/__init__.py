@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
+    from regard.runs import Run, train
     from regard.tasks.classification.classifier import Classification, Classifier
     from regard.tasks.classification.page import Decision
     from regard.tasks.language_model.generator import TextGenerator
     from regard.tasks.language_model.page import TextLook
     from regard.tasks.language_model.results import Generation, TextScore
+    from regard.tasks.registry import register_architecture
     from regard.tasks.translation.attention import Attention
     from regard.tasks.translation.results import PairScore, Translation
     from regard.tasks.translation.translator import Translator
@@ -25,12 +27,15 @@ __all__ = [
     "Generation",
     "PairScore",
     "RegardError",
+    "Run",
     "TextGenerator",
     "TextLook",
     "TextScore",
     "Translation",
     "Translator",
     "load",
+    "register_architecture",
+    "train",
 ]
 __version__ = "0.1.0"
 
@@ -102,6 +107,14 @@ def load(
 
 def __getattr__(name: str) -> object:
     """`regard.Translator` and the other public classes, imported when first asked for."""
+    if name in ("Run", "train"):
+        from regard import runs
+
+        return vars(runs)[name]
+    if name == "register_architecture":
+        from regard.tasks.registry import register_architecture
+
+        return register_architecture
     if name in __all__:
         from regard.tasks.classification import classifier
         from regard.tasks.language_model import generator as text_writer

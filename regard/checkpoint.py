@@ -23,6 +23,7 @@ from torch import Tensor
 
 from regard import __version__, files
 from regard.config import Recipe, recipes, task_settings
+from regard.config.tasks import names
 from regard.errors import CheckpointError, ConfigError, UsageError, did_you_mean
 
 FORMAT = 2
@@ -91,6 +92,7 @@ def read_model(name: str | Path) -> ModelFile:
     path = find_model(name)
     tensors, metadata = read(path)
     version, parts = _parts(path, metadata)
+    _require_architecture(path, parts["recipe"])
     try:
         recipe = recipes.without_places(recipes.parse(parts["recipe"]))
     except (ConfigError, UsageError) as error:
@@ -132,6 +134,16 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
             f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"
         ) from None
     return version, parts
+
+
+def _require_architecture(path: Path, recipe: Mapping[str, Any]) -> None:
+    """A model file names no code: of an architecture that is not known here, a person must say where it is."""
+    task, model = names().get(str(recipe.get("task"))), recipe.get("model")
+    wanted = model.get("architecture") if isinstance(model, dict) else None
+    if task is not None and isinstance(wanted, str) and wanted not in task.architectures:
+        raise CheckpointError(
+            f"{path}: the architecture {wanted!r} is of a plug-in: load it with --plugin FILE, or import it in Python"
+        )
 
 
 def unusable(path: Path, provenance: Mapping[str, Any], error: Exception) -> CheckpointError:

@@ -35,8 +35,7 @@ def quickstart(folder: Path, overrides: list[str], console: Console) -> None:
         config.TranslationRecipe, Path(str(resources.files("regard") / "bundled" / "quickstart.toml")), overrides
     )
     say(f"Training a German → English Transformer on 60,000 bundled sentence pairs, into {folder}")
-    outcome = train(recipe, folder, console)
-    if outcome.reason == "interrupted":
+    if train(recipe, run=folder, show=console).reason == "interrupted":
         say(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
         return
     translator = regard.load(folder, task="translation")

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import torch
 from rich.console import Console
-from torch import nn
 
 from regard import config
 from regard.data.corpus import locate
 from regard.errors import DataError
 from regard.tasks.registry import find_task
-from regard.tasks.task import Task
-from regard.training.diary import require_tensorboard
-from regard.training.optimizer import build_optimizer, learning_rate
+from regard.training.distributed import ALONE
+from regard.training.log import require_tensorboard
+from regard.training.optimizer import build_optimizer
+from regard.training.update import Objective, take_update
 
 REHEARSED_TOKENS = 2_048  # at most, so that a large recipe is tried in seconds on a laptop
 GIGA = 2**30
@@ -45,11 +46,13 @@ def rehearse(recipe: config.Recipe, console: Console) -> None:
     part = training.batch_tokens // training.accumulate
     tokens = min(part, REHEARSED_TOKENS)
     optimizer = build_optimizer(model, training)
+    objective = Objective(model, partial(row.rehearsal.loss, recipe))
     for number in (1, 2):
+        batch = row.rehearsal.batch(recipe, tokens)
         began = time.perf_counter()
-        loss = step(recipe, row, model, optimizer, tokens, number)
+        done = take_update(objective, optimizer, [batch], training, number, ALONE)
         seconds = time.perf_counter() - began
-        say(f"step {number}: {tokens:,} tokens, loss {loss:.3f}, {tokens / seconds:,.0f} tokens/s")
+        say(f"step {number}: {tokens:,} tokens, loss {done.loss / done.tokens:.3f}, {tokens / seconds:,.0f} tokens/s")
     if peak := peak_memory():
         say(f"peak memory of this rehearsal: {peak / GIGA:.2f} GB")
     if tokens < part:
@@ -92,16 +95,3 @@ def peak_memory() -> int:
     except ImportError:  # Windows
         return 0
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-
-
-def step(
-    recipe: config.Recipe, row: Task, model: nn.Module, optimizer: torch.optim.Optimizer, tokens: int, number: int
-) -> float:
-    """One update on random ids → its loss, of a token or of a text."""
-    loss, count = row.rehearsal.loss(recipe, model.train(), tokens)
-    (loss.smoothed / count).backward()  # type: ignore[no-untyped-call]
-    for group in optimizer.param_groups:
-        group["lr"] = learning_rate(recipe.training, number)
-    optimizer.step()
-    optimizer.zero_grad()
-    return float(loss.plain.item() / count)

@@ -6,8 +6,10 @@ import hashlib
 import json
 import platform
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import fields
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,20 +19,23 @@ import torch
 from rich.console import Console
 from torch import Tensor, nn
 
-from regard import __version__, config
+import regard
+from regard import __version__, config, load
 from regard.allocator import keep_memory
 from regard.checkpoint import MODEL, load_weights, replacing
 from regard.config import recipes
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
 from regard.files import alone_in
+from regard.run_log import read_metrics
 from regard.tasks.registry import find_task
 from regard.tasks.task import Task
 from regard.tasks.trained import save_trained
-from regard.training.diary import Diary, require_tensorboard
-from regard.training.distributed import Workers, join
-from regard.training.loop import Loop, Outcome
+from regard.training.distributed import Processes, join
+from regard.training.log import TrainingLog, require_tensorboard
+from regard.training.loop import Listener, Loop, Outcome
 from regard.training.run_folder import Progress, RunFolder
+from regard.view.curve import load_curve, write_curves
 
 CONFIG = "config.toml"
 # When this file is imported: what cannot be told should be said before training, not after.
@@ -48,15 +53,100 @@ MAY_CHANGE = {
 }  # fmt: skip
 
 
-def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
-    """Train a recipe in a folder, or go on where the folder stopped. Under torchrun, every process calls this."""
+class Run:
+    """A run folder, as `regard.train` left it."""
+
+    def __init__(self, folder: Path, recipe: config.Recipe, outcome: Outcome) -> None:
+        self.folder, self.recipe, self.outcome = folder, recipe, outcome
+
+    @property
+    def reason(self) -> str:
+        """Why training ended: `done`, `time`, `patience` or `interrupted`."""
+        return self.outcome.reason
+
+    @property
+    def progress(self) -> Progress:
+        """How far it came: its updates, seconds and best validation."""
+        return self.outcome.progress
+
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that reports; of several under torchrun, one is."""
+        return self.outcome.first
+
+    @cached_property
+    def model(self) -> Any:
+        """What `regard.load` returns for the folder, loaded when first asked for; there is one after the first validation."""
+        return load(self.folder)
+
+    @property
+    def metrics(self) -> list[dict[str, Any]]:
+        """A record for every 50 updates and one for every validation, such as pandas.DataFrame takes."""
+        return read_metrics(self.folder)
+
+    def evaluate(self) -> Any:
+        """The scores of the model on each test set of the recipe, by name."""
+        return regard.evaluate(self.folder)
+
+    def view(self, text: str) -> Any:
+        """What the model attends to at a text; a notebook shows it."""
+        return regard.view(self.folder, text)
+
+    def page(self, path: str | Path | None = None) -> Path:
+        """Write a page of how it learned, into the folder unless told where → its path."""
+        path = self.folder / "curve.html" if path is None else Path(path)
+        write_curves(path, [load_curve(self.folder)])
+        return path
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r}, {self.reason!r} at update {self.progress.update:,})"
+
+
+def train(
+    recipe: config.Recipe | str | Path | Mapping[str, Any],
+    *,
+    data: str | Path | None = None,
+    run: str | Path | None = None,
+    overrides: Mapping[str, Any] | Iterable[str] = (),
+    on_update: Listener | None = None,
+    on_validation: Listener | None = None,
+    show: bool | Console = True,
+) -> Run:
+    """Train a recipe, or go on where its run folder stopped: `regard.train("my.toml").model.translate("Hallo.")`.
+
+    The recipe is a TOML file, its tables as nested dictionaries, or a Recipe. `data` is the folder of its files, `run` the
+    run folder (`runs/NAME`), `overrides` are settings such as `{"model.heads": 4}` or `["model.heads=4"]`. `show` tells how
+    it goes, as a bar in a terminal or a notebook; a Console says where.
+
+    `on_update(facts)` hears of every update and `on_validation(metrics)` of every validation, in the first process. What
+    they raise ends training as Ctrl-C does, after one more update and a checkpoint, and is raised then.
+
+    Ctrl-C (in a notebook, to interrupt the kernel) finishes the update, writes a checkpoint and returns a Run whose reason
+    is `interrupted`; the same call goes on. Signals reach only the main thread: in another, raise KeyboardInterrupt in
+    `on_update`.
+    """
+    settings = recipes.read(recipe, overrides, data)
+    recipes.require_data(settings)
+    folder = Path("runs") / settings.name if run is None else Path(run)
+    console = show if isinstance(show, Console) else Console(quiet=not show)
+    return Run(folder, settings, _train(settings, folder, console, on_update, on_validation))
+
+
+def _train(
+    recipe: config.Recipe,
+    folder: Path,
+    console: Console,
+    on_update: Listener | None = None,
+    on_validation: Listener | None = None,
+) -> Outcome:
+    """Under torchrun, every process calls this."""
     settings = recipe.training
     require_tensorboard(settings)
-    workers = join(settings)
+    processes = join(settings)
     keep_memory()
 
     def say(text: str) -> None:
-        if workers.first:
+        if processes.first:
             console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     row = find_task(recipe.task)
@@ -65,7 +155,7 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
         def averaged() -> nn.Module:
             filled = row.build(recipe.model, prepared.assets.sizes)
             load_weights(filled, weights, folder / MODEL)
-            return filled.to(workers.device).eval()
+            return filled.to(processes.device).eval()
 
         finished = trainable.finish(averaged)
         origin = provenance(recipe, prepared, progress)
@@ -74,36 +164,39 @@ def train(recipe: config.Recipe, folder: Path, console: Console) -> Outcome:
     try:
         check_same_run(folder, recipe)
         make_folder(folder)
-        with alone_in(folder) if workers.first else nullcontext():
-            prepared = prepare_once(recipe, row, workers)
+        with alone_in(folder) if processes.first else nullcontext():
+            prepared = prepare_once(recipe, row, processes, console)
             say("\n".join(prepared.report.lines()))
             model = initial_model(recipe, row, prepared)
             parameters = sum(parameter.numel() for parameter in model.parameters())
-            say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {workers.device}")
-            micro_batches = settings.accumulate * workers.count
-            trainable = row.training(recipe, prepared, micro_batches, workers.device)
-            run_folder = RunFolder(folder, settings, workers, basis(prepared, micro_batches), publish)
-            loop = Loop(model, trainable, settings, workers, run_folder)
-            done, ended = loop.progress.update, loop.ended()
-            if ended:
-                say(
-                    f"nothing is left to do: this run ended at update {done:,}. With more updates or patience it goes on."
-                )
-                return Outcome(ended, loop.progress, seconds=0.0, first=workers.first)
-            if done:
-                say(f"going on after update {done:,} of {settings.updates:,}")
-            if workers.first:
-                with replacing(folder / CONFIG) as temporary:
-                    temporary.write_text(recipes.to_toml(recipe), encoding="utf-8")
-            with Diary(
-                folder, settings, loop.progress, console=console, active=workers.first, unit=trainable.unit
-            ) as diary:
-                return loop.run(diary)
+            say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {processes.device}")
+            micro_batches = settings.accumulate * processes.count
+            trainable = row.training(recipe, prepared, micro_batches, processes.device)
+            run_folder = RunFolder(folder, settings, processes, basis(prepared, micro_batches), publish)
+            loop = Loop(
+                model, trainable, settings, processes, run_folder, on_update=on_update, on_validation=on_validation
+            )
+            return _go_on(loop, recipe, folder, console, say)
     except Exception as error:
-        workers.report(error)
+        processes.report(error)
         raise
     finally:
-        workers.close()
+        processes.close()
+
+
+def _go_on(loop: Loop, recipe: config.Recipe, folder: Path, console: Console, say: Callable[[str], None]) -> Outcome:
+    """From the last checkpoint to the end, if that is not reached yet."""
+    settings, first, done = recipe.training, loop.processes.first, loop.progress.update
+    if ended := loop.ended():
+        say(f"nothing is left to do: this run ended at update {done:,}. With more updates or patience it goes on.")
+        return Outcome(ended, loop.progress, seconds=0.0, first=first)
+    if done:
+        say(f"going on after update {done:,} of {settings.updates:,}")
+    if first:
+        with replacing(folder / CONFIG) as temporary:
+            temporary.write_text(recipes.to_toml(recipe), encoding="utf-8")
+    with TrainingLog(folder, settings, loop.progress, console=console, active=first, unit=loop.task.unit) as log:
+        return loop.run(log)
 
 
 def initial_model(recipe: config.Recipe, row: Task, prepared: Prepared) -> nn.Module:
@@ -120,12 +213,12 @@ def make_folder(folder: Path) -> None:
         raise UsageError(f"cannot make the run folder {folder}: {error.strerror}; choose another with --run") from None
 
 
-def prepare_once(recipe: config.Recipe, row: Task, workers: Workers) -> Prepared:
+def prepare_once(recipe: config.Recipe, row: Task, processes: Processes, console: Console) -> Prepared:
     """The first process prepares; the others open what it made."""
-    if workers.first:
-        prepared = prepare(recipe, row.data, show=sys.stderr.isatty())
-    workers.share(None)  # wait for the first
-    return prepared if workers.first else prepare(recipe, row.data, show=False)
+    if processes.first:
+        prepared = prepare(recipe, row.data, show=sys.stderr.isatty() and not console.quiet)
+    processes.share(None)  # wait for the first
+    return prepared if processes.first else prepare(recipe, row.data, show=False)
 
 
 def basis(prepared: Prepared, micro_batches: int) -> dict[str, str]:

@@ -12,6 +12,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,8 +37,6 @@ from regard.experiments.ablation.table import (
 )
 from regard.experiments.ablation.trials import Measured, Trial, carry_out
 from regard.tasks.translation.evaluation import TestSet
-from regard.training.loop import Outcome
-from regard.training.run_folder import Progress
 from tests.training.toy import PATIENCE, ROOT, write_corpus
 
 SMALL = ("training.updates=6", "training.validate_every=3")
@@ -198,8 +197,7 @@ def test_a_trial_that_fails_is_told_and_tried_again(toy: Path, tmp_path: Path) -
 
 def test_an_interrupted_trial_has_no_result(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ablation = ablation_of(toy, tmp_path, "model.heads=1")
-    stopped = Outcome("interrupted", Progress(), 0.0, first=True)
-    monkeypatch.setattr(trials, "train", lambda *_: stopped)
+    monkeypatch.setattr(trials, "train", lambda *_, **__: SimpleNamespace(reason="interrupted"))
     carry_out_all(ablation)
     assert ablation.results() == {}
     assert len(ablation.left()) == 2

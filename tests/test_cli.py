@@ -232,7 +232,7 @@ def test_prepare_notices_damage(folder: Path, tmp_path: Path) -> None:
 def test_a_dry_run_counts_and_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     out = succeed("train", ROOT / "recipes" / "translate" / "tiny.toml", "--dry-run").out
-    assert "2,000 pieces" in out
+    assert "2,000 tokens" in out
     assert out.count("tokens/s") == 2
     assert "the recipe is sound" in out
     assert not os.listdir(tmp_path)
@@ -240,7 +240,7 @@ def test_a_dry_run_counts_and_writes_nothing(tmp_path: Path, monkeypatch: pytest
 
 def test_a_dry_run_counts_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "165,667 parameters with 600 pieces and 3 labels" in succeed("train", "bundled:moods.toml", "--dry-run").out
+    assert "165,667 parameters with 600 tokens and 3 labels" in succeed("train", "bundled:moods.toml", "--dry-run").out
     assert "Did you mean 'bundled:moods.toml'?" in fail("train", "bundled:mood.toml")
 
 
@@ -276,13 +276,13 @@ def test_a_dry_run_without_tensorboard_or_where_memory_is_not_told(
     out = succeed(*command).out
     assert "the recipe is sound" in out
     assert "peak memory" not in out
-    monkeypatch.setattr("regard.training.diary.find_spec", lambda name: None)
+    monkeypatch.setattr("regard.training.log.find_spec", lambda name: None)
     assert "needs TensorBoard" in fail(*command, "--set", "training.tensorboard=true")
 
 
 def test_a_quickstart_that_stopped_says_the_whole_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped = SimpleNamespace(reason="interrupted")
-    monkeypatch.setattr("regard.quickstart.train", lambda *given: stopped)
+    monkeypatch.setattr("regard.quickstart.train", lambda *given, **more: stopped)
     command = ("quickstart", "--run", tmp_path / "a b", "--set", "training.updates=9")
     assert succeed(*command).lines[-1].endswith(f"regard quickstart --run '{tmp_path}/a b' --set training.updates=9")
 

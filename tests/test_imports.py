@@ -71,6 +71,7 @@ MODULES_MAY_IMPORT: dict[str, set[str]] = {
 MAY_IMPORT_ALL = {
     "__init__",
     "__main__",
+    "plugins",
     "runs",
     "rehearsal",
     "quickstart",

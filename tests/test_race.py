@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -242,7 +243,7 @@ def test_another_race_in_the_same_folder_is_refused_at_once(
     """Also when the lane that differs is not the first."""
     trained: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(track, "train", lambda *given: trained.append(given))
+        patch.setattr(track, "train", lambda *given, **more: trained.append(given))
         with pytest.raises(RegardError, match=r"begun with other settings.*training.clip"):
             run(recipe, finished[0], ALL, "conv:training.clip=0.5")
     assert not trained
@@ -313,9 +314,9 @@ def test_a_finished_race_is_not_repeated(
 def test_an_interrupted_race_goes_on(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = track.train
 
-    def interrupted(recipe: config.TranslationRecipe, folder: Path, console: Console) -> Any:
-        outcome = real(recipe, folder, console)
-        return replace(outcome, reason="interrupted") if folder.name == "transformer" else outcome
+    def interrupted(recipe: config.TranslationRecipe, *, run: Path, show: Console) -> Any:
+        done = real(recipe, run=run, show=show)
+        return SimpleNamespace(reason="interrupted") if run.name == "transformer" else done
 
     monkeypatch.setattr(track, "train", interrupted)
     verdict, said = run(recipe, tmp_path / "race")

@@ -28,3 +28,13 @@ def additive_mask(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     The lowest finite number and not -inf, as a row of -inf would make softmax NaN. No query may be without a key.
     """
     return (~mask).to(dtype).mul_(torch.finfo(dtype).min)
+
+
+def as_numbers(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
+    """`additive_mask` of a mask, or what is numbers already."""
+    return additive_mask(mask, dtype) if mask.dtype == torch.bool else mask
+
+
+def as_mask(mask: Tensor) -> Tensor:
+    """The other way round: True where a query may look, also if numbers say so."""
+    return mask if mask.dtype == torch.bool else mask == 0

@@ -15,6 +15,7 @@ from regard.attention.cache import KeyValueCache
 from regard.attention.changes import Changeable
 from regard.attention.dropout import Dropout
 from regard.attention.layout import PADDED, Packed, Padded
+from regard.attention.masks import as_numbers
 from regard.attention.record import Observed
 from regard.attention.scaled_dot import attend, attend_batched, attend_fused
 from regard.errors import UsageError
@@ -58,13 +59,21 @@ class MultiHead(Observed, Changeable):
         self.note(head_outputs=mixed, merged=merged, output=output)
         return output
 
+    def bias(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor | None:
+        """A hook for attentions of your own: what is added to the scores, such as a distance; broadcasts to [B, H, Q, K]."""
+        return None
+
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         """The one place that chooses between the plain definition, batched matrix products and the fused kernel.
 
         On a CPU matrix products are faster than the fused kernel at sentence lengths.
         """
         _, temperature, hard = self.change
-        if not (self.recording or hard or temperature != 1.0):
+        bias = self.bias(query, key, mask)
+        if bias is not None:
+            mask = bias / temperature if mask is None else as_numbers(mask, query.dtype) + bias / temperature
+        learned = bias is not None and bias.requires_grad  # only the definition passes a gradient on to it
+        if not (self.recording or hard or temperature != 1.0 or learned):
             if query.device.type != "cpu":
                 return attend_fused(query, key, value, mask, dropout=self.drop.probability if self.training else 0.0)
             keep = self.drop.mask(query.shape[:-1] + key.shape[-2:-1], query)
@@ -72,6 +81,7 @@ class MultiHead(Observed, Changeable):
         mixed, weights = attend(query, key, value, mask, temperature=temperature, hard=hard, drop=self.drop)
         if self.recording:
             scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5  # before temperature and mask
+            scores = scores if bias is None else scores + bias
             self.note(query=query, key=key, value=value, scores=scores, weights=weights)
         return mixed
 

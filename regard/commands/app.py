@@ -3,19 +3,56 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
 
 from regard.errors import UsageError
+from regard.plugins import load_plugins
 
 if TYPE_CHECKING:
     from regard import Translator
 
-app = typer.Typer(
+F = TypeVar("F", bound=Callable[..., Any])
+
+PluginFiles = Annotated[
+    list[Path],
+    typer.Option(
+        "--plugin", envvar="REGARD_PLUGINS", metavar="FILE", help="Python that registers an architecture. Repeatable."
+    ),
+]
+
+
+class Verbs(typer.Typer):
+    """An app whose every verb takes `--plugin`, and imports what it names before anything else."""
+
+    def command(self, *given: Any, **options: Any) -> Callable[[F], F]:
+        register = super().command(*given, **options)
+
+        def add(verb: F) -> F:
+            @wraps(verb)
+            def with_plugins(*, plugin: list[Path], **arguments: Any) -> Any:
+                if plugin:
+                    load_plugins(plugin)
+                return verb(**arguments)
+
+            shown = signature(verb, eval_str=True)  # typer would look for their names in this file
+            option = Parameter("plugin", Parameter.KEYWORD_ONLY, default=[], annotation=PluginFiles)
+            named = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in shown.parameters.values()]
+            with_plugins.__signature__ = shown.replace(parameters=[*named, option])  # type: ignore[attr-defined]
+            with_plugins.__annotations__ = {each.name: each.annotation for each in (*named, option)}
+            register(with_plugins)
+            return verb
+
+        return add
+
+
+app = Verbs(
     help="Train attention models from your own data, see through them, and put them to work.",
     no_args_is_help=True,
     add_completion=False,

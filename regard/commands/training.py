@@ -54,7 +54,6 @@ def train(
 ) -> None:
     """Train a recipe, or go on where its run folder stopped; Ctrl-C saves and leaves."""
     settings = read_recipe(recipe, overrides, data)
-    folder = run or Path("runs") / settings.name
     if dry_run:
         from regard.rehearsal import rehearse
 
@@ -62,9 +61,9 @@ def train(
         return
     from regard.runs import train
 
-    outcome = train(settings, folder, Console())
-    if outcome.first:
-        report_outcome(outcome.reason, folder, settings)
+    done = train(settings, run=run)
+    if done.first:
+        report_outcome(done.reason, done.folder, settings)
 
 
 def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -86,6 +87,39 @@ def _elsewhere(data: Data, path: Path, said: set[str], origin: Origin) -> list[s
             f"{origin.of('data.folder')}; if you want that, say so: --data {folder}"
         )
     return mistakes
+
+
+def read(
+    recipe: Recipe | str | Path | Mapping[str, Any],
+    overrides: Mapping[str, Any] | Iterable[str] = (),
+    folder: str | Path | None = None,
+) -> Recipe:
+    """A recipe by its file, as nested tables, or as it is; overrides also as `{"model.heads": 4}`."""
+    if isinstance(overrides, Mapping):
+        overrides = list(_stated(overrides))
+    if isinstance(recipe, (str, Path)):
+        return load(recipe, overrides, folder)
+    if not isinstance(recipe, (Recipe, Mapping)):
+        raise UsageError(f"a recipe is a TOML file, nested tables or a Recipe, not {recipe!r}")
+    if folder is not None and not Path(folder).is_dir():
+        raise ConfigError([f"no folder {folder} to take data from"])
+    given = to_dict(recipe) if isinstance(recipe, Recipe) else copy.deepcopy(dict(recipe))
+    renamed(given)
+    overrides = tuple(overrides)
+    mistakes = _override(given, overrides)
+    found, more = _build(given, Origin(Path("the recipe"), overrides=overrides))
+    if mistakes + more:
+        raise ConfigError(mistakes + more)
+    return replace(found, data=replace(found.data, folder=str(Path(folder or found.data.folder).resolve())))
+
+
+def _stated(overrides: Mapping[str, Any], section: str = "") -> Iterator[str]:
+    """`{"model": {"heads": 4}}` and `{"model.heads": 4}` as `model.heads=4`."""
+    for name, value in overrides.items():
+        if isinstance(value, Mapping):
+            yield from _stated(value, f"{section}{name}.")
+        else:
+            yield f"{section}{name}={_value(list(value) if isinstance(value, tuple) else value)}"
 
 
 def load_as(kind: type[R], path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None) -> R:
@@ -270,7 +304,10 @@ def _shape(model: dict[str, Any], row: TaskSettings, origin: Origin, mistakes: l
     name = model.get("architecture", next(iter(known)))
     if not isinstance(name, str) or name not in known:
         where, hint = origin.of("model.architecture"), did_you_mean(str(name), known)
-        mistakes.append(f"unknown architecture {name!r}{where}.{hint} Known: {', '.join(known)}")
+        mistakes.append(
+            f"unknown architecture {name!r}{where}.{hint} Known: {', '.join(known)}. "
+            "One of a plug-in is known after --plugin FILE, in Python after importing it."
+        )
         name = next(iter(known))
         del model["architecture"]
     sizes = known[name].sizes

@@ -35,7 +35,7 @@ def need(*packages: str) -> None:
 def refusal(trained: Trained) -> str:
     """Why no other engine can take a model, or nothing."""
     settings = trained.recipe.model
-    if not isinstance(settings, config.Transformer):
+    if type(settings) is not config.Transformer:  # a plug-in's may derive from it, yet compute otherwise
         return f"takes Transformers; this is a model of the architecture {settings.architecture!r}"
     if settings.key_width:
         return f"takes heads of width / heads numbers; this model has model.key_width = {settings.key_width}"

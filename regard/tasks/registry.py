@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import torch
 from torch import nn
@@ -17,6 +18,8 @@ from regard.errors import UsageError
 
 if TYPE_CHECKING:
     from regard.tasks.task import Task
+
+M = TypeVar("M", bound=nn.Module)
 
 _given: dict[str, Task] = {}  # rows from outside of the package
 
@@ -46,6 +49,63 @@ def register_task(row: Task) -> None:
 def forget_task(name: str) -> None:
     """Take back what `register_task` did."""
     del _given[name], SETTINGS[name]
+
+
+def register_architecture(
+    name: str,
+    *,
+    settings: type[config.Model],
+    task: str = "translation",
+    sizes: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Callable[[type[M]], type[M]]:
+    """Above the class of a model: recipes with `architecture = NAME` mean it, in this process (docs/plug-ins.md).
+
+    `settings` is its `[model]`, a frozen dataclass derived from that of the task, and `sizes` what `model.size` stands for.
+    To register the same class again, as a notebook's cell does that is run twice, replaces it.
+    """
+    row = find_task(task)
+    _check_architecture(name, settings, row)
+
+    def register(model: type[M]) -> type[M]:
+        if not (isinstance(model, type) and issubclass(model, nn.Module)):
+            raise UsageError(f"the architecture {name!r} must be a class of torch.nn.Module, not {model!r}")
+        if before := row.settings.architectures.get(name):
+            del row.models[before.settings]
+        row.settings.architectures[name] = config.Architecture(settings, dict(sizes or {}))
+        row.models[settings] = model
+        return model
+
+    return register
+
+
+def forget_architecture(name: str, task: str = "translation") -> None:
+    """Take back what `register_architecture` did."""
+    row = find_task(task)
+    del row.models[row.settings.architectures.pop(name).settings]
+
+
+def _check_architecture(name: str, settings: type[config.Model], row: Task) -> None:
+    """Say what is wrong with a registration before anything knows of it."""
+    base = get_type_hints(row.settings.recipe)["model"]
+    called = getattr(settings, "__name__", repr(settings))
+    if not (isinstance(settings, type) and issubclass(settings, base)):
+        raise UsageError(
+            f"settings of an architecture of {row.name!r} must derive from config.{base.__name__}; {called} does not"
+        )
+    parameters = vars(settings).get("__dataclass_params__")  # its own, not what it inherits
+    if parameters is None or not parameters.frozen:
+        raise UsageError(f"{called} must be a dataclass itself: write @dataclass(frozen=True) above it")
+    if settings().architecture != name:
+        raise UsageError(f'{called} must say which architecture it is of: architecture: str = "{name}"')
+    before = row.settings.architectures.get(name)
+    if before is not None and _place(before.settings) != _place(settings):
+        raise UsageError(f"{row.name} has an architecture {name!r} already; give this one another name")
+    if before is None and settings in row.models:
+        raise UsageError(f"{called} has the settings of another architecture already; derive a class for this one")
+
+
+def _place(kind: type) -> tuple[str, str]:
+    return kind.__module__, kind.__qualname__
 
 
 def build(settings: config.Model, *sizes: int) -> Any:

@@ -14,7 +14,7 @@ from regard import config
 from regard.checkpoint import StoredAssets
 from regard.data.prepare import Builder, Prepared
 from regard.training.loss import Loss
-from regard.training.trainable import Trainable
+from regard.training.trainable import MicroBatch, Trainable
 
 
 class Assets(Protocol):
@@ -52,8 +52,10 @@ class Rehearsal:
     """Of a recipe, what its architecture would be built with, guessed where only the data can tell."""
     told: Callable[[tuple[int, ...]], str]
     """These sizes in words: `8,000 tokens and 2 labels`."""
-    loss: Callable[[Any, Any, int], tuple[Loss, int]]
-    """(recipe, model, tokens) → the loss of about so many made-up tokens, and what it is a sum over."""
+    batch: Callable[[Any, int], MicroBatch]
+    """(recipe, tokens) → about so many made-up tokens."""
+    loss: Callable[[Any, Any, Any], Loss]
+    """(recipe, model, batch) → the loss of them."""
 
 
 @dataclass(frozen=True)

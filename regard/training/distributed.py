@@ -27,7 +27,7 @@ from regard.errors import UsageError
 
 
 @dataclass(frozen=True)
-class Workers:
+class Processes:
     """The processes that train together, seen from one of them."""
 
     rank: int
@@ -66,7 +66,10 @@ class Workers:
             dist.destroy_process_group()
 
 
-def join(settings: Training) -> Workers:
+ALONE = Processes(0, 1, torch.device("cpu"))
+
+
+def join(settings: Training) -> Processes:
     """Join the processes that torchrun started, or stand alone."""
     wanted = settings.device
     if wanted == "cuda" and not torch.cuda.is_available():
@@ -82,18 +85,18 @@ def join(settings: Training) -> Workers:
     if count > 1:
         # The others wait while the first prepares a corpus or validates, which may take hours.
         dist.init_process_group("nccl" if cuda else "gloo", timeout=timedelta(hours=24))
-    return Workers(rank, count, device)
+    return Processes(rank, count, device)
 
 
-def spread(objective: nn.Module, layers: list[nn.Module], workers: Workers, sharding: str) -> nn.Module:
+def spread(objective: nn.Module, layers: list[nn.Module], processes: Processes, sharding: str) -> nn.Module:
     """Bring it to the device, and make the gradients of all processes one. `layers` are what FSDP2 gathers one at a time."""
-    if is_sharded(workers, sharding):  # layer by layer it moves to the device, on which the whole need not fit
-        mesh = init_device_mesh(workers.device.type, (workers.count,))
+    if is_sharded(processes, sharding):  # layer by layer it moves to the device, on which the whole need not fit
+        mesh = init_device_mesh(processes.device.type, (processes.count,))
         for part in [*layers, objective]:
             fully_shard(part, mesh=mesh)
         return objective
-    objective.to(workers.device)
-    return objective if workers.count == 1 else nn.parallel.DistributedDataParallel(objective)
+    objective.to(processes.device)
+    return objective if processes.count == 1 else nn.parallel.DistributedDataParallel(objective)
 
 
 def without_exchange(objective: nn.Module, last: bool) -> AbstractContextManager[Any]:
@@ -105,12 +108,12 @@ def without_exchange(objective: nn.Module, last: bool) -> AbstractContextManager
     return nullcontext()
 
 
-def whole(tensors: Mapping[str, Tensor], workers: Workers) -> dict[str, Tensor]:
+def whole(tensors: Mapping[str, Tensor], processes: Processes) -> dict[str, Tensor]:
     """Full tensors on the CPU of the first process; the others help it to one at a time and keep none (all must call)."""
     found: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
         full = tensor.full_tensor() if isinstance(tensor, DTensor) else tensor
-        if workers.first:
+        if processes.first:
             found[name] = full.detach().cpu()
         del full  # before the next is gathered
     return found
@@ -119,20 +122,20 @@ def whole(tensors: Mapping[str, Tensor], workers: Workers) -> dict[str, Tensor]:
 class Whole:
     """Makes a plain model of one that may be sharded: in the first process, for as long as somebody looks at it."""
 
-    def __init__(self, model: nn.Module, workers: Workers, sharding: str) -> None:
+    def __init__(self, model: nn.Module, processes: Processes, sharding: str) -> None:
         """Before it is sharded, for a sharded model cannot be copied. What is kept of it holds no weights."""
-        self.model, self.workers = model, workers
-        self.sharded = is_sharded(workers, sharding)
-        if self.sharded and workers.first:
+        self.model, self.processes = model, processes
+        self.sharded = is_sharded(processes, sharding)
+        if self.sharded and processes.first:
             weights = {name: tensor.detach().to("meta") for name, tensor in model.named_parameters()}
             self.outline = with_weights(model, weights)
 
     def __call__(self) -> nn.Module | None:
         """With the weights of now; None in the other processes (all must call)."""
         if not self.sharded:
-            return self.model if self.workers.first else None
-        weights = whole(dict(self.model.named_parameters()), self.workers)
-        return with_weights(self.outline, weights).to(self.workers.device) if self.workers.first else None
+            return self.model if self.processes.first else None
+        weights = whole(dict(self.model.named_parameters()), self.processes)
+        return with_weights(self.outline, weights).to(self.processes.device) if self.processes.first else None
 
 
 def with_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module:
@@ -141,8 +144,8 @@ def with_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module:
     return deepcopy(model, known)
 
 
-def is_sharded(workers: Workers, sharding: str) -> bool:
-    return sharding == "full" and workers.count > 1
+def is_sharded(processes: Processes, sharding: str) -> bool:
+    return sharding == "full" and processes.count > 1
 
 
 def fill(tensor: Tensor, full: Tensor) -> None:

@@ -6,40 +6,27 @@ weights, its optimizer and a few numbers, and going on from a checkpoint repeats
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from regard.config import Training
 from regard.errors import CheckpointError, TrainingError
-from regard.training.diary import Diary
-from regard.training.distributed import Whole, Workers, spread, without_exchange
-from regard.training.loss import Loss
-from regard.training.optimizer import build_optimizer, learning_rate
+from regard.training.distributed import Processes, Whole, spread
+from regard.training.log import TrainingLog
+from regard.training.optimizer import build_optimizer
 from regard.training.run_folder import Progress, RunFolder
 from regard.training.stopping import StopRequest
 from regard.training.trainable import Trainable
+from regard.training.update import Objective, Update, take_update
 
 Found = TypeVar("Found")
-
-
-class Objective(nn.Module):
-    """Model and loss in one module, so that DDP and FSDP2 see one forward pass."""
-
-    def __init__(self, model: nn.Module, task: Trainable, autocast: bool) -> None:
-        super().__init__()
-        self.model = model
-        self.task = task
-        self.autocast = autocast
-
-    def forward(self, batch: Any) -> Loss:
-        with torch.autocast("cuda", torch.bfloat16, enabled=self.autocast):
-            return self.task.loss(self.model, batch)
+Listener: TypeAlias = Callable[[dict[str, Any]], object]
+"""Told the facts of an update or of a validation."""
 
 
 @dataclass(frozen=True)
@@ -56,45 +43,58 @@ class Loop:
     """Trains until the updates are done, patience ends or somebody interrupts; every way out leaves a checkpoint."""
 
     def __init__(
-        self, model: nn.Module, task: Trainable, settings: Training, workers: Workers, folder: RunFolder
+        self,
+        model: nn.Module,
+        task: Trainable,
+        settings: Training,
+        processes: Processes,
+        folder: RunFolder,
+        *,
+        on_update: Listener | None = None,
+        on_validation: Listener | None = None,
     ) -> None:
+        """The listeners are called in the first process. What one raises acts as Ctrl-C does, and is raised at the end."""
         self.model, self.task, self.settings = model, task, settings
-        self.workers, self.folder = workers, folder
-        self.whole = Whole(model, workers, settings.sharding)
-        objective = Objective(model, task, workers.device.type == "cuda" and settings.precision == "auto")
+        self.processes, self.folder = processes, folder
+        self.on_update, self.on_validation = on_update, on_validation
+        self.whole = Whole(model, processes, settings.sharding)
+        objective = Objective(model, task.loss, processes.device.type == "cuda" and settings.precision == "auto")
         layers = [layer for group in model.children() if isinstance(group, nn.ModuleList) for layer in group]
-        self.objective = spread(objective, layers, workers, settings.sharding)
+        self.objective = spread(objective, layers, processes, settings.sharding)
         if settings.compile:
             self.objective.compile()
         self.optimizer = build_optimizer(model, settings)
         self.progress = folder.restore(model, self.optimizer)
+        self.stop = StopRequest()
+        self.raised: BaseException | None = None  # by a listener
         self.took = 0.0  # seconds of the last update
-        if workers.share(self.progress.update) != self.progress.update:
+        if processes.share(self.progress.update) != self.progress.update:
             raise CheckpointError(
-                f"process {workers.rank} finds another {folder.last} than the first; they must share it"
+                f"process {processes.rank} finds another {folder.last} than the first; they must share it"
             )
 
-    def run(self, diary: Diary) -> Outcome:
+    def run(self, log: TrainingLog) -> Outcome:
         began = time.perf_counter()
         settings = self.settings
-        with StopRequest() as stop:
+        with self.stop:
             if not self.progress.update and self.task.frame_due(0, validating=False):
-                self.keep_frame(diary)  # before anything is learned
+                self.keep_frame(log)  # before anything is learned
             while self.ended() is None:
-                stopping = self.update(diary, stop.asked)
+                stopping = self.update(log)
                 update = self.progress.update
                 validating = self.ended() is not None or update % settings.validate_every == 0
                 if self.task.frame_due(update, validating):
-                    self.keep_frame(diary)
+                    self.keep_frame(log)
                 if validating:
-                    self.validate(diary)
+                    self.validate(log)
                 elif stopping or (settings.checkpoint_every and update % settings.checkpoint_every == 0):
                     self.folder.save(self.model, self.optimizer, self.progress)
                 if stopping:
                     break
-        return Outcome(
-            self.ended() or "interrupted", self.progress, time.perf_counter() - began, first=self.workers.first
-        )
+        if self.raised is not None:
+            raise self.raised
+        seconds = time.perf_counter() - began
+        return Outcome(self.ended() or "interrupted", self.progress, seconds, first=self.processes.first)
 
     def ended(self) -> str | None:
         """Why there is nothing more to do, once that is so."""
@@ -104,50 +104,30 @@ class Loop:
             return "time"
         return "done" if self.progress.update >= self.settings.updates else None
 
-    def update(self, diary: Diary, stop: bool) -> bool:
+    def update(self, log: TrainingLog) -> bool:
         """One step of the optimizer → whether any process wants to stop."""
-        settings, workers, progress, began = self.settings, self.workers, self.progress, time.perf_counter()
-        parts, position = self.task.take(progress.position, settings.accumulate * workers.count)
-        tokens = sum(part.tokens for part in parts)
-        update = progress.update + 1
-        self.model.train()
-        totals = torch.zeros(3, dtype=torch.float64)  # plain loss, wishes to stop, seconds
-        mine = range(workers.rank, len(parts), workers.count)
-        for number in mine:
-            torch.manual_seed(seed_of(settings.seed, update, number))
-            with without_exchange(self.objective, last=number == mine[-1]):
-                loss: Loss = self.objective(parts[number].batch)
-                (loss.smoothed * (workers.count / tokens)).backward()  # type: ignore[no-untyped-call]
-            totals[0] += loss.plain.item()
-        totals[1], totals[2] = float(stop), self.took
-        loss_sum, wishes, seconds = workers.sum(totals).tolist()
-        norm = self.clip()
-        if not (math.isfinite(loss_sum) and math.isfinite(norm)):
-            saved = self.folder.saved
-            raise TrainingError(
-                f"update {update}: the loss is {loss_sum / tokens} and the gradient's length {norm}. Nothing was "
-                f"overwritten; {f'the last checkpoint is of update {saved}' if saved else 'there is no checkpoint yet'}. "
-                "Lower training.learning_rate, lengthen training.warmup or set training.clip = 1.0."
+        settings, processes, progress, began = self.settings, self.processes, self.progress, time.perf_counter()
+        parts, position = self.task.take(progress.position, settings.accumulate * processes.count)
+        tell = (float(self.stop.asked), self.took)
+        try:
+            done = take_update(
+                self.objective, self.optimizer, parts, settings, progress.update + 1, processes, tell=tell
             )
-        rate = learning_rate(settings, update)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        progress.update, progress.position = update, position
-        progress.seconds += seconds / workers.count  # all processes must agree on them
+        except TrainingError as error:
+            saved = self.folder.saved
+            last = f"the last checkpoint is of update {saved}" if saved else "there is no checkpoint yet"
+            raise TrainingError(f"{error} Nothing was overwritten; {last}.") from None
+        wishes, seconds = done.told
+        progress.update, progress.position = done.number, position
+        progress.seconds += seconds / processes.count  # all processes must agree on them
         self.took = time.perf_counter() - began
-        diary.update(loss_sum, tokens, norm, rate)
+        log.update(done)
+        self.tell(self.on_update, lambda: facts_of(done, progress.seconds))
         return bool(wishes)
 
-    def clip(self) -> float:
-        limit = self.settings.clip or math.inf
-        norm: Tensor = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
-        return float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
-
-    def validate(self, diary: Diary) -> None:
+    def validate(self, log: TrainingLog) -> None:
         """Measure, remember whether it is the best, and write a checkpoint with a snapshot of the weights."""
-        metrics: dict[str, float] = self.workers.share(self.look(diary, self.task.validate))
+        metrics: dict[str, float] = self.processes.share(self.look(log, self.task.validate))
         progress, sign = self.progress, -1.0 if self.settings.metric == "loss" else 1.0
         value = sign * metrics[self.settings.metric]
         if progress.best is None or value > progress.best:
@@ -155,27 +135,42 @@ class Loop:
         else:
             progress.since_best += 1
         progress.snapshots.append((progress.update, value))
-        diary.validation(metrics)  # before the checkpoint: a line of metrics.jsonl is written again, but never missed
+        log.validation(metrics)  # before the checkpoint: a line of metrics.jsonl is written again, but never missed
         self.folder.save(self.model, self.optimizer, progress, snapshot=True)
+        self.tell(self.on_validation, lambda: {"update": progress.update, **metrics, "seconds": progress.seconds})
 
-    def keep_frame(self, diary: Diary) -> None:
+    def tell(self, listener: Listener | None, facts: Callable[[], dict[str, Any]]) -> None:
+        """What a listener raises is kept until all processes have agreed to stop, and saved. Ctrl-C is no error."""
+        if listener is None or not self.processes.first or self.raised is not None:
+            return
+        try:
+            listener(facts())
+        except KeyboardInterrupt:
+            self.stop.asked = True
+        except BaseException as error:
+            self.stop.asked, self.raised = True, error
+
+    def keep_frame(self, log: TrainingLog) -> None:
         """One more frame of how attention forms. It takes no part in training: nothing random, nothing changed."""
-        if probes := self.look(diary, self.task.frame):
+        if probes := self.look(log, self.task.frame):
             self.folder.keep_frame(self.progress.update, probes)
 
-    def look(self, diary: Diary, ask: Callable[[nn.Module], Found]) -> Found | None:
+    def look(self, log: TrainingLog, ask: Callable[[nn.Module], Found]) -> Found | None:
         """What the first process finds in the whole model, which is let go with this; None in the others."""
         model = self.whole()
         if model is None:
             return None
-        with diary.pause(), torch.inference_mode():
+        with log.pause(), torch.inference_mode():
             return ask(model.eval())
 
 
-def seed_of(*numbers: int) -> int:
-    """One seed from several numbers, well mixed."""
-    mixed = 0
-    for number in numbers:
-        mixed = (mixed * 6_364_136_223_846_793_005 + number + 1_442_695_040_888_963_407) % 2**63
-        mixed ^= mixed >> 29
-    return mixed
+def facts_of(done: Update, seconds: float) -> dict[str, Any]:
+    """What a listener is told of an update."""
+    return {
+        "update": done.number,
+        "loss": done.loss / done.tokens,
+        "tokens": done.tokens,
+        "gradient_norm": done.gradient_norm,
+        "learning_rate": done.learning_rate,
+        "seconds": seconds,
+    }

@@ -19,7 +19,7 @@ from regard.checkpoint import average, open_tensors, replacing, unique_weights, 
 from regard.config import Training
 from regard.errors import CheckpointError
 from regard.files import remove_leftovers
-from regard.training.distributed import Workers, fill, whole
+from regard.training.distributed import Processes, fill, whole
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
 
@@ -56,14 +56,14 @@ class RunFolder:
         self,
         path: Path,
         settings: Training,
-        workers: Workers,
+        processes: Processes,
         basis: Mapping[str, str] = {},
         publish: Callable[[dict[str, Tensor], Progress], None] = lambda weights, progress: None,
     ) -> None:
         self.path = path / "checkpoints"
-        self.settings, self.workers, self.basis, self.publish = settings, workers, dict(basis), publish
+        self.settings, self.processes, self.basis, self.publish = settings, processes, dict(basis), publish
         self.saved = 0
-        if workers.first:
+        if processes.first:
             self.path.mkdir(parents=True, exist_ok=True)
             for folder in (path, self.path, path / "movie"):
                 remove_leftovers(folder)
@@ -84,10 +84,10 @@ class RunFolder:
         """
         if snapshot:
             progress.snapshots = chosen(progress.snapshots, self.settings)
-        weights = whole(unique_weights(model), self.workers)  # every process helps
-        state = whole(optimizer_state(model, optimizer), self.workers)
+        weights = whole(unique_weights(model), self.processes)  # every process helps
+        state = whole(optimizer_state(model, optimizer), self.processes)
         self.saved = progress.update
-        if not self.workers.first:
+        if not self.processes.first:
             return
         kept = [self.snapshot(update) for update, _ in progress.snapshots]
         if snapshot:
@@ -153,7 +153,7 @@ class RunFolder:
         kept = [self.snapshot(update) for update, _ in progress.snapshots]
         if missing := [str(path) for path in kept if not path.is_file()]:
             raise CheckpointError(f"{', '.join(missing)} is gone, which the average needs; choose another --run folder")
-        if self.workers.first:
+        if self.processes.first:
             self.forget_all_but(kept)
         return progress
 

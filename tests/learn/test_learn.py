@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,19 +18,19 @@ from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.registry import build
 from regard.tasks.translation.native import decode
 from regard.tasks.translation.training import translation_loss
-from regard.training.diary import Diary
-from regard.training.distributed import Workers
+from regard.training.distributed import ALONE
+from regard.training.log import TrainingLog
 from regard.training.loop import Loop
 from regard.training.loss import Loss
 from regard.training.run_folder import RunFolder
-from regard.training.trainable import MicroBatch
+from regard.training.trainable import MicroBatch, WithoutMovie
 
 DIGITS = range(4, 14)  # after the special ids
 ROWS = 64
 DECODING = config.Decoding(max_ratio=2.0, max_extra=4)
 
 
-class Strings:
+class Strings(WithoutMovie):
     """A task for the loop: random strings, and what should become of them."""
 
     def __init__(self, reverse: bool, seed: int, lengths: range = range(1, 7)) -> None:
@@ -55,9 +54,6 @@ class Strings:
 
     def validate(self, model: Model) -> dict[str, float]:
         return {"loss": 1 - self.solved(model, Search(beam=1))}
-
-    def probe(self, model: Model) -> list[dict[str, Any]]:
-        return []
 
     def solved(self, model: Model, options: Search) -> float:
         """The share of freshly drawn strings that come out right to the last digit."""
@@ -103,11 +99,10 @@ def learn(task: Strings, settings: config.Model, folder: Path, updates: int = 30
     )
     torch.manual_seed(task.seed)
     model = build(settings, DIGITS.stop, DIGITS.stop)
-    workers = Workers(0, 1, torch.device("cpu"))
     assert task.solved(model.eval(), Search(beam=1)) < 0.1
-    loop = Loop(model, task, training, workers, RunFolder(folder, training, workers))
-    with Diary(folder, training, loop.progress, console=Console(quiet=True)) as diary:
-        assert loop.run(diary).reason == "done"
+    loop = Loop(model, task, training, ALONE, RunFolder(folder, training, ALONE))
+    with TrainingLog(folder, training, loop.progress, console=Console(quiet=True)) as log:
+        assert loop.run(log).reason == "done"
     return model.eval()
 
 

@@ -13,14 +13,13 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from regard.config import Training
-from regard.training.diary import Diary
-from regard.training.distributed import Workers
+from regard.training.distributed import ALONE
+from regard.training.log import TrainingLog
 from regard.training.loop import Loop, Outcome
 from regard.training.loss import Loss
 from regard.training.run_folder import RunFolder
-from regard.training.trainable import MicroBatch
+from regard.training.trainable import MicroBatch, WithoutMovie
 
-ALONE = Workers(0, 1, torch.device("cpu"))
 SETTINGS = Training(
     updates=12, learning_rate=0.01, warmup=3, weight_decay=0.1, clip=1.0, validate_every=4, checkpoint_every=3,
     metric="loss", average=2,
@@ -41,10 +40,11 @@ class Small(nn.Module):
         return predicted
 
 
-class Regression:
+class Regression(WithoutMovie):
     """Made-up numbers with a sum to learn. BLEU, if a list of scores is given, is read from it."""
 
     rows = 8
+    unit = "tokens"
 
     def __init__(self, bleu: Sequence[float] = (), poisoned: int | None = None) -> None:
         self.bleu, self.poisoned = list(bleu), poisoned
@@ -67,9 +67,6 @@ class Regression:
         metrics = {"loss": self.loss(model, 1_000).plain.item() / self.rows}
         return {**metrics, "bleu": self.bleu.pop(0)} if self.bleu else metrics
 
-    def probe(self, model: nn.Module) -> list[dict[str, Any]]:
-        return []
-
 
 def small() -> Small:
     torch.manual_seed(0)
@@ -85,8 +82,8 @@ def loop(folder: Path, task: Regression | None = None, **changes: Any) -> Loop:
 def run(folder: Path, task: Regression | None = None, **changes: Any) -> tuple[Loop, Outcome]:
     """Train to the end → the loop and how it ended."""
     training = loop(folder, task, **changes)
-    with Diary(folder, training.settings, training.progress, console=Console(file=io.StringIO())) as diary:
-        return training, training.run(diary)
+    with TrainingLog(folder, training.settings, training.progress, console=Console(file=io.StringIO())) as log:
+        return training, training.run(log)
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:

@@ -16,9 +16,10 @@ from torch import Tensor
 
 from regard.checkpoint import average, read
 from regard.errors import CheckpointError, TrainingError
-from regard.training.diary import Diary
-from regard.training.loop import Loop, seed_of
+from regard.training.log import TrainingLog
+from regard.training.loop import Loop
 from regard.training.run_folder import Progress, RunFolder
+from regard.training.update import clip, seed_of
 from tests.training.stand_in import ALONE, SETTINGS, Regression, Small, equal, loop, run, small, weights
 
 
@@ -59,11 +60,11 @@ def test_it_learns(tmp_path: Path) -> None:
 def test_stopping_and_going_on_changes_nothing(tmp_path: Path, stopped: int) -> None:
     straight, _ = run(tmp_path / "straight")
     begun = loop(tmp_path / "resumed")
-    with Diary(tmp_path / "resumed", begun.settings, begun.progress, console=Console(file=io.StringIO())) as diary:
+    with TrainingLog(tmp_path / "resumed", begun.settings, begun.progress, console=Console(file=io.StringIO())) as log:
         for _ in range(stopped):
-            begun.update(diary, stop=False)
+            begun.update(log)
             if begun.progress.update % begun.settings.validate_every == 0:
-                begun.validate(diary)
+                begun.validate(log)
     begun.folder.save(begun.model, begun.optimizer, begun.progress)
     resumed, _ = run(tmp_path / "resumed")
     assert equal(weights(straight.model), weights(resumed.model))
@@ -102,9 +103,9 @@ def test_accumulating_two_parts_is_one_batch_of_both(tmp_path: Path) -> None:
         settings = dict(accumulate=accumulate, clip=0.0, epsilon=1e-3)
         training = loop(tmp_path / name, task, **settings)
         training.model.drop.p = 0.0  # parts draw their own dropout
-        with Diary(tmp_path, training.settings, training.progress, console=Console(file=io.StringIO())) as diary:
+        with TrainingLog(tmp_path, training.settings, training.progress, console=Console(file=io.StringIO())) as log:
             for _ in range(6):
-                training.update(diary, stop=False)
+                training.update(log)
         return training.model  # type: ignore[return-value]
 
     together, apart = trained("together", Halves(), 1), trained("apart", Regression(), 2)
@@ -123,7 +124,7 @@ def test_clipping(tmp_path: Path, limit: float) -> None:
     training = loop(tmp_path, clip=limit)
     training.task.loss(training.model, 0).smoothed.backward()
     free = math.sqrt(sum(float(each.grad.square().sum()) for each in training.model.parameters()))
-    norm = training.clip()
+    norm = clip(training.objective, limit)
     clipped = math.sqrt(sum(float(each.grad.square().sum()) for each in training.model.parameters()))
     assert norm == pytest.approx(free), "what is reported is the length before clipping"
     assert clipped == pytest.approx(min(free, limit or math.inf), rel=1e-3)
@@ -186,8 +187,8 @@ def test_the_model_is_the_mean_of_what_is_kept(tmp_path: Path, average_of: str, 
 
     folder = RunFolder(tmp_path, settings, ALONE, publish=publish)
     training = Loop(small(), Regression(SCORES), settings, ALONE, folder)
-    with Diary(tmp_path, settings, training.progress, console=Console(file=io.StringIO())) as diary:
-        training.run(diary)
+    with TrainingLog(tmp_path, settings, training.progress, console=Console(file=io.StringIO())) as log:
+        training.run(log)
     files = sorted((tmp_path / "checkpoints").glob("weights-*"))
     assert [int(path.stem.removeprefix("weights-")) for path in files] == kept
     assert list(seen) == [4, 8, 12, 16, 20, 24], "at every validation"

@@ -79,13 +79,11 @@ def write_corpus(folder: Path) -> Path:
 
 
 def train(recipe: Path, run: Path, *overrides: str) -> tuple[Any, str]:
-    """Train here → the outcome, and what was said."""
-    from regard.config import recipes
-    from regard.runs import train
+    """Train here → the run, and what was said."""
+    import regard
 
     said = io.StringIO()
-    outcome = train(recipes.load(recipe, overrides), run, Console(file=said))
-    return outcome, said.getvalue()
+    return regard.train(recipe, run=run, overrides=overrides, show=Console(file=said)), said.getvalue()
 
 
 def arguments(recipe: Path, run: Path, *overrides: str) -> list[str]:

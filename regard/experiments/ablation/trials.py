@@ -112,10 +112,10 @@ def carry_out(trial: Trial, test_set: TestSet, basis: Mapping[str, Any]) -> None
     content: dict[str, Any] = {"basis": basis}
     with (trial.folder / LOG).open("a", encoding="utf-8", buffering=1) as log:
         try:
-            outcome = train(trial.recipe, trial.folder, Console(file=log, width=120))
-            if outcome.reason == "interrupted":
+            run = train(trial.recipe, run=trial.folder, show=Console(file=log, width=120))
+            if run.reason == "interrupted":
                 return
-            content["measured"] = asdict(measure(trial, test_set, outcome.progress.seconds))
+            content["measured"] = asdict(measure(trial, test_set, run.progress.seconds))
         except Exception as error:  # whatever it was, the other trials go on
             traceback.print_exc(file=log)
             content["error"] = str(error) if isinstance(error, RegardError) else repr(error)

@@ -22,27 +22,23 @@ def training_memory(recipe: config.TranslationRecipe) -> int:
 
 def first_updates(recipe: config.TranslationRecipe) -> int:
     """Train a little, on the recipe's own text but without a run folder → the peak of memory so far."""
-    import torch
-
     from regard.allocator import keep_memory
     from regard.runs import initial_model
     from regard.tasks.registry import find_task, prepare
+    from regard.training.distributed import ALONE
     from regard.training.optimizer import build_optimizer
+    from regard.training.update import Objective, take_update
 
     keep_memory()
     settings = recipe.training
     prepared = prepare(recipe, show=False)
     row = find_task(recipe.task)
-    model = initial_model(recipe, row, prepared).train()
-    task = row.training(recipe, prepared, settings.accumulate, torch.device("cpu"))
-    optimizer = build_optimizer(model, settings)
-    position = (0, 0)
-    for _ in range(UPDATES):
-        parts, position = task.take(position, settings.accumulate)
-        for part in parts:
-            (task.loss(model, part.batch).smoothed / part.tokens).backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+    model = initial_model(recipe, row, prepared)
+    task = row.training(recipe, prepared, settings.accumulate, ALONE.device)
+    objective, optimizer, position = Objective(model, task.loss), build_optimizer(model, settings), (0, 0)
+    for number in range(1, UPDATES + 1):
+        micro_batches, position = task.take(position, settings.accumulate)
+        take_update(objective, optimizer, micro_batches, settings, number, ALONE)
     return own_peak()
 
 

@@ -115,7 +115,7 @@ def settings_of(name: str, recipe: config.TranslationRecipe, budget: Budget) -> 
     given = []
     if name != recipe.model.architecture:
         sizes = config.task_settings(recipe.task).architectures[name].sizes
-        size = recipe.model.size if recipe.model.size in sizes else list(sizes)[-1]
+        size = recipe.model.size if recipe.model.size in sizes or not sizes else list(sizes)[-1]
         tied, positions = str(recipe.model.tied).lower(), recipe.data.max_tokens + 1
         given = [f'model={{size="{size}", tied={tied}, max_positions={positions}}}', *SUITED.get(name, ())]
     if budget.minutes is not None:

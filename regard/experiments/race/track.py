@@ -86,6 +86,6 @@ def run_all(lanes: Sequence[Lane], folder: Path, console: Console) -> bool:
     for number, lane in enumerate(lanes, start=1):
         console.rule(f"{lane.name}, {number} of {len(lanes)}: width {lane.recipe.model.width}, "
                      f"{lane.parameters:,} parameters", align="left")  # fmt: skip
-        if train(lane.recipe, folder / lane.name, console).reason == "interrupted":
+        if train(lane.recipe, run=folder / lane.name, show=console).reason == "interrupted":
             return False
     return True

@@ -12,7 +12,12 @@ from regard.data.prepare import Builder
 from regard.models.classifier import TextClassifier
 from regard.tasks.classification.assets import ClassificationAssets, open_prepared
 from regard.tasks.classification.classifier import Classifier
-from regard.tasks.classification.training import ClassificationTraining, rehearsed_loss, rehearsed_sizes
+from regard.tasks.classification.training import (
+    ClassificationTraining,
+    rehearsed_batch,
+    rehearsed_loss,
+    rehearsed_sizes,
+)
 from regard.tasks.task import Rehearsal, Task, Trained
 
 if TYPE_CHECKING:  # what an extra installs
@@ -45,7 +50,9 @@ TASK = Task(
     data=Builder(labelled.SETTINGS, ("tokenizer",), labelled.build, labelled.Report.from_dict, open_prepared),
     read=labelled.read_split,
     training=ClassificationTraining,
-    rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens and {sizes[1]:,} labels", rehearsed_loss),
+    rehearsal=Rehearsal(
+        rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens and {sizes[1]:,} labels", rehearsed_batch, rehearsed_loss
+    ),
     load=load,
     serve=serve,
     ask=ask,

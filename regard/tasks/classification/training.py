@@ -222,9 +222,13 @@ def rehearsed_sizes(recipe: config.ClassificationRecipe) -> tuple[int, int]:
     return guess_vocabulary(recipe.tokenizer), labels
 
 
-def rehearsed_loss(recipe: config.ClassificationRecipe, model: TextClassifier, tokens: int) -> tuple[Loss, int]:
-    """Of made-up texts of the greatest length, and how many there are."""
+def rehearsed_batch(recipe: config.ClassificationRecipe, tokens: int) -> MicroBatch:
+    """Made-up texts of the greatest length."""
     texts = max(1, tokens // recipe.data.max_tokens)
     ids = torch.randint(UNKNOWN + 1, guess_vocabulary(recipe.tokenizer), (texts, recipe.data.max_tokens))
-    labels = torch.zeros(texts, dtype=torch.long)
-    return labelled_loss(model, ids, labels, recipe.training.label_smoothing, recipe.training.r_drop), texts
+    return MicroBatch(ids, texts)
+
+
+def rehearsed_loss(recipe: config.ClassificationRecipe, model: TextClassifier, batch: Tensor) -> Loss:
+    labels = torch.zeros(len(batch), dtype=torch.long)
+    return labelled_loss(model, batch, labels, recipe.training.label_smoothing, recipe.training.r_drop)

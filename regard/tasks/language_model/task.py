@@ -12,7 +12,7 @@ from regard.data.prepare import Builder
 from regard.models.language_model import RecurrentLanguageModel, TransformerLanguageModel
 from regard.tasks.language_model.assets import LanguageAssets, open_prepared
 from regard.tasks.language_model.generator import TextGenerator
-from regard.tasks.language_model.training import LanguageTraining, rehearsed_loss, rehearsed_sizes
+from regard.tasks.language_model.training import LanguageTraining, rehearsed_batch, rehearsed_loss, rehearsed_sizes
 from regard.tasks.task import Rehearsal, Task, Trained
 
 if TYPE_CHECKING:  # what an extra installs
@@ -45,7 +45,7 @@ TASK = Task(
     data=Builder(plain.SETTINGS, ("tokenizer",), plain.build, plain.Report.from_dict, open_prepared),
     read=plain.read_split,
     training=LanguageTraining,
-    rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens", rehearsed_loss),
+    rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens", rehearsed_batch, rehearsed_loss),
     load=load,
     serve=serve,
     ask=ask,

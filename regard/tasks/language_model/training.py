@@ -152,8 +152,12 @@ def rehearsed_sizes(recipe: config.LanguageRecipe) -> tuple[int]:
     return (guess_vocabulary(recipe.tokenizer),)
 
 
-def rehearsed_loss(recipe: config.LanguageRecipe, model: LanguageModel, tokens: int) -> tuple[Loss, int]:
-    """Of made-up windows, and how many pieces they have."""
+def rehearsed_batch(recipe: config.LanguageRecipe, tokens: int) -> MicroBatch:
+    """Made-up windows."""
     length = min(tokens, recipe.data.max_tokens)
     ids = torch.randint(UNKNOWN + 1, guess_vocabulary(recipe.tokenizer), (max(1, tokens // length), length))
-    return language_loss(model, ids, ids, recipe.training.label_smoothing), ids.numel()
+    return MicroBatch(ids, ids.numel())
+
+
+def rehearsed_loss(recipe: config.LanguageRecipe, model: LanguageModel, batch: Tensor) -> Loss:
+    return language_loss(model, batch, batch, recipe.training.label_smoothing)

@@ -17,7 +17,13 @@ from regard.models.transformer import Transformer
 from regard.tasks.task import Rehearsal, Task, Trained
 from regard.tasks.translation.assets import TranslationAssets, open_prepared
 from regard.tasks.translation.engine import choose_engine
-from regard.tasks.translation.training import TranslationTraining, read_split, rehearsed_loss, rehearsed_sizes
+from regard.tasks.translation.training import (
+    TranslationTraining,
+    read_split,
+    rehearsed_batch,
+    rehearsed_loss,
+    rehearsed_sizes,
+)
 from regard.tasks.translation.translator import Translator
 
 if TYPE_CHECKING:  # what an extra installs
@@ -64,7 +70,7 @@ TASK = Task(
     data=Builder(pairs.SETTINGS, ("tokenizer",), pairs.build, Report.from_dict, open_prepared),
     read=read_split,
     training=TranslationTraining,
-    rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens", rehearsed_loss),
+    rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens", rehearsed_batch, rehearsed_loss),
     load=load,
     serve=serve,
     front_page=front_page,

@@ -130,10 +130,13 @@ def rehearsed_sizes(recipe: config.TranslationRecipe) -> tuple[int, int]:
     return vocabulary, vocabulary
 
 
-def rehearsed_loss(recipe: config.TranslationRecipe, model: Model, tokens: int) -> tuple[Loss, int]:
-    """Of made-up sentences with about so many target tokens, and how many there are."""
+def rehearsed_batch(recipe: config.TranslationRecipe, tokens: int) -> MicroBatch:
+    """Made-up sentences with about so many target tokens."""
     length = min(SENTENCE, tokens, recipe.data.max_tokens)
-    source, target = torch.randint(
-        UNKNOWN + 1, guess_vocabulary(recipe.tokenizer), (2, max(1, tokens // length), length)
-    )
-    return translation_loss(model, source, target, target, recipe.training.label_smoothing), target.numel()
+    ids = torch.randint(UNKNOWN + 1, guess_vocabulary(recipe.tokenizer), (2, max(1, tokens // length), length))
+    return MicroBatch(ids, ids[1].numel())
+
+
+def rehearsed_loss(recipe: config.TranslationRecipe, model: Model, batch: Tensor) -> Loss:
+    source, target = batch  # [S, K], [S, T]
+    return translation_loss(model, source, target, target, recipe.training.label_smoothing)

@@ -12,19 +12,20 @@ import pytest
 from rich.console import Console
 
 from regard.errors import TrainingError, UsageError
-from regard.training import diary as module
-from regard.training.diary import Diary
+from regard.training import log as module
+from regard.training.log import TrainingLog
 from regard.training.run_folder import Progress
+from regard.training.update import Update
 from tests.training.stand_in import SETTINGS
 from tests.training.toy import train
 
 
 def keep(folder: Path, progress: Progress, console: Console, updates: int) -> None:
-    with Diary(folder, SETTINGS, progress, console=console) as diary:
+    with TrainingLog(folder, SETTINGS, progress, console=console) as log:
         for _ in range(updates):
             progress.update += 1
-            diary.update(loss=2.0 * progress.update, tokens=4, norm=0.5, rate=0.1)
-        diary.validation({"loss": 1.5, "bleu": 20.0})
+            log.update(Update(progress.update, 2.0 * progress.update, 4, 0.5, 0.1, []))
+        log.validation({"loss": 1.5, "bleu": 20.0})
 
 
 def test_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,16 +46,16 @@ def test_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_was_not_saved_is_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"update": 50}\n{"update": 100}\n{"update": 150}\n{"update": 2', encoding="utf-8")
-    Diary(tmp_path, SETTINGS, Progress(update=120), console=Console(file=io.StringIO()))
+    TrainingLog(tmp_path, SETTINGS, Progress(update=120), console=Console(file=io.StringIO()))
     assert path.read_text(encoding="utf-8") == '{"update": 50}\n{"update": 100}\n'
 
 
 def test_only_the_first_process_writes(tmp_path: Path) -> None:
     said = io.StringIO()
-    with Diary(tmp_path, SETTINGS, Progress(update=11), console=Console(file=said), active=False) as diary:
-        diary.progress.update = 12
-        diary.update(1.0, 1, 1.0, 1.0)
-        diary.validation({"loss": 1.0})
+    with TrainingLog(tmp_path, SETTINGS, Progress(update=11), console=Console(file=said), active=False) as log:
+        log.progress.update = 12
+        log.update(Update(12, 1.0, 1, 1.0, 1.0, []))
+        log.validation({"loss": 1.0})
     assert not list(tmp_path.iterdir())
     assert not said.getvalue()
 
@@ -79,9 +80,9 @@ def test_a_terminal_gets_a_bar(tmp_path: Path) -> None:
 
 def test_a_full_disk(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").symlink_to("/dev/full")
-    diary = Diary(tmp_path, SETTINGS, Progress(), console=Console(file=io.StringIO()))
-    with diary, pytest.raises(TrainingError, match=r"cannot write .*metrics\.jsonl: No space left"):
-        diary.validation({"loss": 1.0})
+    log = TrainingLog(tmp_path, SETTINGS, Progress(), console=Console(file=io.StringIO()))
+    with log, pytest.raises(TrainingError, match=r"cannot write .*metrics\.jsonl: No space left"):
+        log.validation({"loss": 1.0})
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # TensorBoard's own

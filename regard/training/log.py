@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,16 +13,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from regard.checkpoint import replacing
 from regard.config import Training
-from regard.errors import TrainingError, UsageError
-from regard.run_log import METRICS
+from regard.errors import UsageError
+from regard.run_log import append_metrics, forget_metrics_after
 from regard.training.run_folder import Progress
+from regard.training.update import Update
 
 LOG_EVERY = 50  # updates between two lines of metrics.jsonl
 
 
-class Diary:
+class TrainingLog:
     """Written by the first process; the others write nothing."""
 
     def __init__(
@@ -38,8 +36,8 @@ class Diary:
         unit: str = "tokens",
     ) -> None:
         self.progress, self.active, self.settings, self.console = progress, active, settings, console
-        self.unit = unit
-        self.path = folder / METRICS
+        self.unit, self.folder = unit, folder
+        self.live = console.is_terminal or in_notebook(console)
         self.tokens, self.seconds = 0, 0.0
         self.clock = time.perf_counter()
         self.writer: Any = None
@@ -52,18 +50,18 @@ class Diary:
             TextColumn("left"),
             TimeRemainingColumn(),
             console=console,
-            disable=not (active and console.is_terminal),
+            disable=not (active and self.live),
         )
         total = None if settings.minutes else settings.updates  # nobody knows how many updates fit into the time
         self.line = self.bar.add_task("training", total=total, completed=progress.update, facts="")
         if active:
-            self._forget_after(progress.update)
+            forget_metrics_after(folder, progress.update)
             if settings.tensorboard:
                 from torch.utils.tensorboard import SummaryWriter
 
                 self.writer = SummaryWriter(str(folder / "tensorboard"), purge_step=progress.update + 1)
 
-    def __enter__(self) -> Diary:
+    def __enter__(self) -> TrainingLog:
         self.bar.start()
         self.clock = time.perf_counter()
         return self
@@ -73,20 +71,20 @@ class Diary:
         if self.writer is not None:
             self.writer.close()
 
-    def update(self, loss: float, tokens: int, norm: float, rate: float) -> None:
-        """After each update: its loss, summed over its tokens. The mean of every 50 becomes a line."""
+    def update(self, done: Update) -> None:
+        """After each. The mean loss of every 50 becomes a line."""
         progress = self.progress
-        progress.loss_sum += loss
-        progress.tokens += tokens
-        self.tokens += tokens
+        progress.loss_sum += done.loss
+        progress.tokens += done.tokens
+        self.tokens += done.tokens
         self.seconds += time.perf_counter() - self.clock
         self.clock = time.perf_counter()
         mean, speed = progress.loss_sum / progress.tokens, self.tokens / max(self.seconds, 1e-9)
         self.bar.update(self.line, completed=progress.update, facts=f"loss {mean:.3f}  {speed:,.0f} {self.unit}/s")
         if progress.update % LOG_EVERY == 0 or progress.update == self.settings.updates:
-            facts = {"loss": mean, "gradient_norm": norm, "learning_rate": rate, f"{self.unit}_per_second": speed}
-            self._write(facts, "train")
-            if not self.console.is_terminal:  # a log file gets lines instead of a bar
+            facts = {"loss": mean, "gradient_norm": done.gradient_norm, "learning_rate": done.learning_rate}
+            self._write({**facts, f"{self.unit}_per_second": speed}, "train")
+            if not self.live:  # a log file gets lines instead of a bar
                 self._say(f"loss {mean:.3f}  {speed:,.0f} {self.unit}/s")
             progress.loss_sum, progress.tokens = 0.0, 0
             self.tokens, self.seconds = 0, 0.0
@@ -108,34 +106,16 @@ class Diary:
     def _write(self, facts: dict[str, float], kind: str) -> None:
         if not self.active:
             return
-        try:
-            with self.path.open("a", encoding="utf-8") as file:
-                seconds = round(self.progress.seconds, 3)
-                file.write(
-                    json.dumps({"update": self.progress.update, "kind": kind, **facts, "seconds": seconds}) + "\n"
-                )
-        except OSError as error:
-            raise TrainingError(f"cannot write {self.path}: {error.strerror}. The same command goes on.") from None
+        seconds = round(self.progress.seconds, 3)
+        append_metrics(self.folder, {"update": self.progress.update, "kind": kind, **facts, "seconds": seconds})
         if self.writer is not None:
             for name, value in facts.items():
                 self.writer.add_scalar(f"{kind}/{name}", value, self.progress.update)
 
-    def _forget_after(self, update: int) -> None:
-        """Drop lines that a killed run wrote after its last checkpoint: they will be written again."""
-        if not self.path.is_file():
-            return
-        lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [line for line in lines if _update_of(line) <= update]
-        if kept != lines:
-            with replacing(self.path) as temporary:
-                temporary.write_text("".join(kept), encoding="utf-8")
 
-
-def _update_of(line: str) -> float:
-    try:
-        return float(json.loads(line)["update"])
-    except ValueError:  # cut short by a kill, hence after the last checkpoint
-        return math.inf
+def in_notebook(console: Console) -> bool:
+    """Whether a bar can move in a notebook: rich draws it with widgets, which may not be installed."""
+    return console.is_jupyter and find_spec("ipywidgets") is not None
 
 
 def require_tensorboard(settings: Training) -> None:

@@ -1,0 +1,96 @@
+"""One update of the weights, true of any model and task: what the loop repeats, and the dry run and the race try.
+
+Everything random in it follows from the seed, the update's number and that of the micro-batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.config import Training
+from regard.errors import TrainingError
+from regard.training.distributed import Processes, without_exchange
+from regard.training.loss import Loss
+from regard.training.optimizer import learning_rate
+from regard.training.trainable import MicroBatch
+
+
+class Objective(nn.Module):
+    """Model and loss in one module, so that DDP and FSDP2 see one forward pass."""
+
+    def __init__(self, model: nn.Module, loss: Callable[[Any, Any], Loss], autocast: bool = False) -> None:
+        super().__init__()
+        self.model, self.loss, self.autocast = model, loss, autocast
+
+    def forward(self, batch: Any) -> Loss:
+        with torch.autocast("cuda", torch.bfloat16, enabled=self.autocast):
+            return self.loss(self.model, batch)
+
+
+class Update(NamedTuple):
+    """What came of one."""
+
+    number: int
+    loss: float
+    """Without label smoothing, summed over the tokens of all processes."""
+    tokens: int
+    gradient_norm: float
+    """Before clipping."""
+    learning_rate: float
+    told: list[float]
+    """Of each number that the processes had to tell, the sum."""
+
+
+def take_update(
+    objective: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    micro_batches: Sequence[MicroBatch],
+    settings: Training,
+    number: int,
+    processes: Processes,
+    tell: Sequence[float] = (),
+) -> Update:
+    """Update `number`, counted from 1, in one process or in its share of many; each tells the others what it must."""
+    tokens = sum(each.tokens for each in micro_batches)
+    sums = torch.tensor([0.0, *tell], dtype=torch.float64)
+    objective.train()
+    mine = range(processes.rank, len(micro_batches), processes.count)
+    for part in mine:
+        torch.manual_seed(seed_of(settings.seed, number, part))
+        with without_exchange(objective, last=part == mine[-1]):
+            loss: Loss = objective(micro_batches[part].batch)
+            (loss.smoothed * (processes.count / tokens)).backward()  # type: ignore[no-untyped-call]
+        sums[0] += loss.plain.item()
+    loss_sum, *told = processes.sum(sums).tolist()
+    norm = clip(objective, settings.clip)
+    if not (math.isfinite(loss_sum) and math.isfinite(norm)):
+        raise TrainingError(
+            f"update {number}: the loss is {loss_sum / tokens} and the gradient's length {norm}. "
+            "Lower training.learning_rate, lengthen training.warmup or set training.clip = 1.0."
+        )
+    rate = learning_rate(settings, number)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    return Update(number, loss_sum, tokens, norm, rate, told)
+
+
+def clip(objective: nn.Module, limit: float) -> float:
+    """Shorten the gradient to a length of at most `limit`, unless that is 0 → its length before."""
+    norm: Tensor = nn.utils.clip_grad_norm_(objective.parameters(), limit or math.inf)
+    return float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
+
+
+def seed_of(*numbers: int) -> int:
+    """One seed from several numbers, well mixed."""
+    mixed = 0
+    for number in numbers:
+        mixed = (mixed * 6_364_136_223_846_793_005 + number + 1_442_695_040_888_963_407) % 2**63
+        mixed ^= mixed >> 29
+    return mixed
