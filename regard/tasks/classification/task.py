@@ -9,6 +9,7 @@ from regard.config.classification import SETTINGS
 from regard.data import labelled
 from regard.data.prepare import Builder
 from regard.models.classifier import TextClassifier
+from regard.tasks.classification import verbs
 from regard.tasks.classification.assets import ClassificationAssets, open_prepared
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.training import ClassificationTraining, rehearsed_loss, rehearsed_sizes
@@ -28,4 +29,7 @@ TASK = Task(
     training=ClassificationTraining,
     rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens and {sizes[1]:,} labels", rehearsed_loss),
     load=load,
+    evaluate=verbs.evaluate,
+    score=verbs.score,
+    view=verbs.view,
 )

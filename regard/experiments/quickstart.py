@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -16,7 +17,7 @@ from regard.checkpoint import MODEL, store_scores
 from regard.config import recipes
 from regard.errors import TrainingError
 from regard.runs import train
-from regard.tasks.translation.evaluation import evaluate, recipe_test_sets
+from regard.tasks.translation.evaluation import TranslationTest, evaluate, recipe_test_sets
 from regard.tasks.translation.movie_file import load_movie
 from regard.tasks.translation.page import write_page
 
@@ -24,31 +25,60 @@ PROMISED_BLEU = (30.0, 35.0)
 SHOWN = "Ich habe gestern ein interessantes Buch gelesen."
 
 
-def quickstart(folder: Path, overrides: list[str], console: Console) -> None:
-    """Train (or go on), score, show; each step says what it does and which command would do it again."""
-    began = time.perf_counter()
+@dataclass(frozen=True)
+class Quickstart:
+    """What a quickstart came to."""
+
+    folder: Path
+    """The run folder."""
+    finished: bool
+    """Whether nobody stopped the training; if somebody did, the same call goes on."""
+    test: TranslationTest | None = None
+    """How good the model is, with its translations of the test set."""
+    page: Path | None = None
+    """Its attention, and how it formed."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        found = None if self.test is None else self.test.to_dict()
+        page = None if self.page is None else str(self.page)
+        return {"folder": str(self.folder), "finished": self.finished, "test": found, "page": page}
+
+
+def quickstart(
+    run: str | Path = "runs/quickstart",
+    *,
+    overrides: Sequence[str] = (),
+    console: Console | None = None,
+    command: str = "",
+) -> Quickstart:
+    """Train on the bundled corpus (or go on), score, translate, and write an attention page: minutes on a laptop's CPU.
+
+    `run` is the run folder; `console` hears of each step and which command would do it again, `command` is this one.
+    """
+    began, folder, console = time.perf_counter(), Path(run), console or Console(quiet=True)
 
     def say(text: str) -> None:
         console.print(text, highlight=False, soft_wrap=True, markup=False)
 
     recipe = recipes.load_as(
-        config.TranslationRecipe, Path(str(resources.files("regard") / "bundled" / "quickstart.toml")), overrides
+        config.TranslationRecipe, Path(str(resources.files("regard") / "bundled" / "quickstart.toml")), list(overrides)
     )
     say(f"Training a German → English Transformer on 60,000 bundled sentence pairs, into {folder}")
     outcome = train(recipe, folder, console)
     if outcome.reason == "interrupted":
-        say(f"stopped and saved. Go on with: {shlex.join(['regard', *sys.argv[1:]])}")
-        return
+        say(f"stopped and saved. Go on with: {command}" if command else "stopped and saved.")
+        return Quickstart(folder, finished=False)
     translator = regard.load(folder, task="translation")
     say("\nScoring it on test sentences it has never seen …")
     (test_set,) = recipe_test_sets(recipe)
-    scores, texts = evaluate(translator, test_set)
-    store_scores(folder / MODEL, {test_set.name: [vars(each) for each in scores]})
-    for each in scores:
+    found = evaluate(translator, test_set)
+    store_scores(folder / MODEL, {found.name: found.stored()})
+    for each in found.scores:
         say(f"  {each.format()}")
     say("\nTen translations beside their references:")
-    for number in range(0, len(texts), max(1, len(texts) // 10))[:10]:
-        say(f"  {test_set.sources[number]}\n    → {texts[number]}\n    = {test_set.references[number]}")
+    for number in range(0, len(found.texts), max(1, len(found.texts) // 10))[:10]:
+        say(f"  {found.sources[number]}\n    → {found.texts[number]}\n    = {found.references[number]}")
     seen = translator.attention(SHOWN)
     page = folder / "attention.html"
     write_page(page, [seen], load_movie(folder))
@@ -57,7 +87,8 @@ def quickstart(folder: Path, overrides: list[str], console: Console) -> None:
     say(f"  regard translate {folder} 'Wo ist der Bahnhof?'")
     say(f"  regard view {folder} 'Wo ist der Bahnhof?'")
     if not overrides:
-        check_promise(scores[0].value)
+        check_promise(found.scores[0].value)
+    return Quickstart(folder, True, found, page)
 
 
 def check_promise(bleu: float) -> None:
