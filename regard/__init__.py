@@ -2,127 +2,162 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
+    from regard.data.corpus import read_lines
+    from regard.data.prepare import Prepared
+    from regard.evaluation.compare import Comparison
+    from regard.experiments.ablation.ablate import Ablated, ablate
+    from regard.experiments.bench.bench import Bench, bench
+    from regard.experiments.quickstart import Quickstart, quickstart
+    from regard.experiments.race.track import Race, race
+    from regard.rehearsal import Rehearsed, rehearse
     from regard.runs import Run, train
+    from regard.serve.start import serve
     from regard.tasks.classification.classifier import Classification, Classifier
     from regard.tasks.classification.page import Decision
     from regard.tasks.language_model.generator import TextGenerator
     from regard.tasks.language_model.page import TextLook
     from regard.tasks.language_model.results import Generation, TextScore
-    from regard.tasks.registry import register_architecture
+    from regard.tasks.registry import prepare, register_architecture
+    from regard.tasks.task import Result
+    from regard.tasks.translation.alignment.align import Alignment
+    from regard.tasks.translation.alignment.aligning import Alignments, align
     from regard.tasks.translation.attention import Attention
+    from regard.tasks.translation.comparison import Comparisons, compare
+    from regard.tasks.translation.exporting import Exported, export
+    from regard.tasks.translation.heads import heads
+    from regard.tasks.translation.heads_page import HeadImportance
     from regard.tasks.translation.results import PairScore, Translation
     from regard.tasks.translation.translator import Translator
+    from regard.tasks.verbs import Evaluation, evaluate, load, score, view
+    from regard.view.curve import Curves, curve
 
 __all__ = [
+    "Ablated",
+    "Alignment",
+    "Alignments",
     "Attention",
+    "Bench",
     "Classification",
     "Classifier",
+    "Comparison",
+    "Comparisons",
+    "Curves",
     "Decision",
+    "Evaluation",
+    "Exported",
     "Generation",
+    "HeadImportance",
     "PairScore",
+    "Prepared",
+    "Quickstart",
+    "Race",
     "RegardError",
+    "Rehearsed",
+    "Result",
     "Run",
     "TextGenerator",
     "TextLook",
     "TextScore",
     "Translation",
     "Translator",
+    "ablate",
+    "align",
+    "bench",
+    "compare",
+    "curve",
+    "evaluate",
+    "export",
+    "heads",
     "load",
+    "prepare",
+    "quickstart",
+    "race",
+    "read_lines",
     "register_architecture",
+    "rehearse",
+    "score",
+    "serve",
     "train",
+    "view",
 ]
 __version__ = "0.1.0"
 
-
-@overload
-def load(
-    model: str | Path,
-    device: str = ...,
-    *,
-    task: Literal["translation", "translate"],
-    engine: str = ...,
-    int8: bool = ...,
-    shortlist: bool = ...,
-    workers: int = ...,
-) -> Translator: ...
-@overload
-def load(model: str | Path, device: str = ..., *, task: Literal["text-classification", "classify"]) -> Classifier: ...
-@overload
-def load(
-    model: str | Path, device: str = ..., *, task: Literal["text-generation", "language-model"]
-) -> TextGenerator: ...
-@overload
-def load(
-    model: str | Path,
-    device: str = ...,
-    *,
-    engine: str = ...,
-    int8: bool = ...,
-    shortlist: bool = ...,
-    workers: int = ...,
-) -> Any: ...
-
-
-def load(
-    model: str | Path,
-    device: str = "cpu",
-    *,
-    task: str | None = None,
-    **options: Any,
-) -> Any:
-    """A trained model by run folder, file or bundled name: `regard.load("demo").translate("Ich habe Hunger.")`.
-
-    What comes back can do what the model was trained for: a Translator, a Classifier or a TextGenerator; with `task`, a model
-    of another is refused. The rest is about the speed of translation (docs/performance.md): `engine` is native,
-    ctranslate2 or auto; `int8` computes in 8 bits; `shortlist` looks only for pieces that translate a sentence's own;
-    `workers` processes share many sentences.
-    """
-    import torch  # late: importing regard must not cost importing torch
-
-    from regard.config import task_settings
-    from regard.errors import UsageError
-    from regard.tasks.registry import find_task, foreign_option
-    from regard.tasks.trained import load_trained
-
-    wanted = None if task is None else task_settings(task)
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:  # of a word that torch does not know, of a GPU that is not there
-        raise UsageError(f"cannot compute on the device {device!r}: {str(error).splitlines()[0]}") from None
-    trained = load_trained(model, device)
-    row = find_task(trained.recipe.task)
-    if wanted is not None and wanted.name != row.name:
-        raise UsageError(f"{model} cannot {wanted.verb}: its task is {row.name!r}. Try: regard {row.verb} {model}")
-    for option in options:
-        if not row.understands("load", option):
-            raise foreign_option(row, "load", option, str(model))
-    return row.load(trained, model, **options)
+# Where each public name is, so that importing regard does not cost importing torch.
+_PLACES = {
+    "data.corpus": ("read_lines",),
+    "data.prepare": ("Prepared",),
+    "evaluation.compare": ("Comparison",),
+    "experiments.ablation.ablate": ("Ablated", "ablate"),
+    "experiments.bench.bench": ("Bench", "bench"),
+    "experiments.quickstart": ("Quickstart", "quickstart"),
+    "experiments.race.track": ("Race", "race"),
+    "rehearsal": ("Rehearsed", "rehearse"),
+    "serve.start": ("serve",),
+    "tasks.classification.classifier": ("Classification", "Classifier"),
+    "tasks.classification.page": ("Decision",),
+    "tasks.language_model.generator": ("TextGenerator",),
+    "tasks.language_model.page": ("TextLook",),
+    "tasks.language_model.results": ("Generation", "TextScore"),
+    "runs": ("Run", "train"),
+    "tasks.registry": ("prepare", "register_architecture"),
+    "tasks.task": ("Result",),
+    "tasks.translation.alignment.align": ("Alignment",),
+    "tasks.translation.alignment.aligning": ("Alignments", "align"),
+    "tasks.translation.attention": ("Attention",),
+    "tasks.translation.comparison": ("Comparisons", "compare"),
+    "tasks.translation.exporting": ("Exported", "export"),
+    "tasks.translation.heads": ("heads",),
+    "tasks.translation.heads_page": ("HeadImportance",),
+    "tasks.translation.results": ("PairScore", "Translation"),
+    "tasks.translation.translator": ("Translator",),
+    "tasks.verbs": ("Evaluation", "evaluate", "load", "score", "view"),
+    "view.curve": ("Curves", "curve"),
+}
+_PLACE = {name: place for place, names in _PLACES.items() for name in names}
+_STAGES = ("export", "serve", "view")
+"""Verbs that share their name with a stage: `regard.view` is the package, and is called like the function."""
 
 
-def __getattr__(name: str) -> object:
-    """`regard.Translator` and the other public classes, imported when first asked for."""
-    if name in ("Run", "train"):
-        from regard import runs
+def _find(name: str) -> Any:
+    return getattr(import_module(f"regard.{_PLACE[name]}"), name)
 
-        return vars(runs)[name]
-    if name == "register_architecture":
-        from regard.tasks.registry import register_architecture
 
-        return register_architecture
-    if name in __all__:
-        from regard.tasks.classification import classifier
-        from regard.tasks.language_model import generator as text_writer
-        from regard.tasks.translation import translator
-
-        return next(vars(module)[name] for module in (translator, classifier, text_writer) if hasattr(module, name))
+def __getattr__(name: str) -> Any:
+    """A public name, imported when first asked for."""
+    if name in _STAGES:
+        return import_module(f"regard.{name}")
+    if name in _PLACE:
+        return _find(name)
     raise AttributeError(f"module 'regard' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _Stage(ModuleType):
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        return self.__wrapped__(*given, **options)
+
+    @property
+    def __wrapped__(self) -> Any:  # whose signature this has
+        return _find(self.__name__.rpartition(".")[2])
+
+
+class _Package(ModuleType):
+    def __setattr__(self, name: str, value: object) -> None:
+        """Importing a stage binds it here, whoever does it, and would hide the verb of its name."""
+        if name in _STAGES and isinstance(value, ModuleType):
+            value.__class__ = _Stage
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -14,51 +14,36 @@ from typing import Annotated
 import typer
 
 from regard import __version__
-from regard.commands import (  # noqa: F401  (each gives the app its verbs)
-    ablating,
-    aligning,
-    benching,
-    classifying,
-    evaluating,
-    exporting,
-    generating,
-    looking,
-    racing,
-    serving,
-    training,
-    translating,
-)
-from regard.commands.app import app, errors
+from regard.allocator import keep_memory
+from regard.commands import (  # noqa: F401  (each gives the app its verb, in the order that help lists)
+    ablate,
+    align,
+    bench,
+    classify,
+    compare,
+    curve,
+    evaluate,
+    export,
+    generate,
+    heads,
+    prepare,
+    quickstart,
+    race,
+    score,
+    serve,
+    train,
+    translate,
+    view,
+)  # isort: skip
+from regard.commands.app import app, as_typed, errors
 from regard.errors import RegardError, visible
-
-VERBS = (
-    "quickstart",
-    "prepare",
-    "train",
-    "translate",
-    "classify",
-    "generate",
-    "evaluate",
-    "compare",
-    "score",
-    "view",
-    "curve",
-    "align",
-    "heads",
-    "serve",
-    "export",
-    "race",
-    "ablate",
-)
-app.registered_commands.sort(
-    key=lambda command: VERBS.index(getattr(command.callback, "__name__", ""))
-)  # as help lists
 
 
 def main() -> None:
     """The entry point: mistakes become one message and exit code 2, Ctrl-C 130, a closed pipe 1 and silence."""
     _hear_interrupts()
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # before torch: large pages, some 5 % of a training step
+    keep_memory()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Like the input, whatever the terminal claims; half a surrogate pair, which an argument may hold, becomes "?".
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
@@ -73,7 +58,8 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except (RegardError, OSError) as error:  # the system's own words name the file and what is wrong with it
-        errors.print(visible(f"regard: {error}"), style="red", highlight=False, markup=False, soft_wrap=True)
+        message = visible(f"regard: {as_typed(str(error))}")
+        errors.print(message, style="red", highlight=False, markup=False, soft_wrap=True)
         sys.exit(2)
 
 

@@ -29,7 +29,7 @@ from regard.experiments.race.verdict import FEW, by_length
 from regard.tasks.registry import build
 from regard.tasks.translation.evaluation import recipe_test_sets
 from regard.view.arrays import unpack
-from tests.test_cli import fail, succeed
+from tests.commands.calling import fail, succeed
 
 ALL = ("rnn", "rnn-attention", "conv", "transformer")
 RECIPE = """
@@ -99,7 +99,13 @@ def run(
     """What the race found, if it came to its end, and what it said."""
     said = io.StringIO()
     budget = options.pop("budget", Budget())
-    track.race(recipe, names, overrides, budget, Console(file=said, width=300), folder=folder, **options)
+    console = Console(file=said, width=300)
+    found = track.race(
+        recipe, names, parameters=budget.parameters, minutes=budget.minutes, overrides=overrides, run=folder,
+        console=console, command="regard race", **options,
+    )  # fmt: skip
+    if found.finished:
+        found.draw(console)
     kept = folder / "race.json"
     return json.loads(kept.read_text(encoding="utf-8")) if kept.is_file() else {}, said.getvalue()
 
@@ -233,7 +239,7 @@ def test_what_there_is_to_read_is_looked_for_first(recipe: Path, tmp_path: Path)
     with pytest.raises(ConfigError, match="no folder"):
         run(recipe, tmp_path / "race", data=tmp_path / "nowhere")
     with pytest.raises(UsageError, match=r"should end in \.html"):
-        run(recipe, tmp_path / "race", page=tmp_path / "page.pdf")
+        run(recipe, tmp_path / "race", output=tmp_path / "page.pdf")
     assert not (tmp_path / "race").exists()
 
 
@@ -305,10 +311,10 @@ def test_a_finished_race_is_not_repeated(
     folder, before = finished
     monkeypatch.setattr(measures, "measured", lambda *given: pytest.fail("measured again"))
     monkeypatch.setattr(measures, "decoding_speed", lambda *given: pytest.fail("timed again"))
-    after, said = run(recipe, folder, ALL, page=tmp_path / "page.html")
+    after, said = run(recipe, folder, ALL, output=tmp_path / "page.html")
     assert said.count("nothing is left to do") == len(ALL)
     assert {**after, "command": ""} == {**before, "command": ""}
-    assert f"wrote {tmp_path / 'page.html'}" in said
+    assert (tmp_path / "page.html").is_file()
 
 
 def test_an_interrupted_race_goes_on(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,15 +13,15 @@ import torch
 
 import regard
 from regard.checkpoint import read, write
-from regard.commands.evaluating import with_data_folder
 from regard.config import recipes
 from regard.errors import ConfigError, DataError, UsageError, visible
 from regard.files import below
+from regard.tasks.data_folder import with_data_folder
 from regard.tasks.trained import load_trained, save_trained
 from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.evaluation import recipe_test_sets
 from regard.tasks.translation.translator import Translator
-from tests.test_cli import call, fail
+from tests.commands.calling import call, fail
 
 ROOT = Path(__file__).parent.parent
 PAYLOAD = b"import os\tos.abort()\n"
@@ -104,7 +104,7 @@ def test_a_model_file_opens_nothing_by_itself(stranger: Path, tmp_path: Path, mo
     recipe = regard.load(stranger).recipe
     with pytest.raises(DataError, match="nobody said in which folder"):
         recipe_test_sets(recipe)
-    with pytest.raises(UsageError, match="--data DIR"):
+    with pytest.raises(UsageError, match="with `data`"):
         with_data_folder(recipe, str(stranger), None)
 
 

@@ -29,9 +29,9 @@ def main() -> None:
     demo = regard.load(DEMO, task="translation")
     here = replace(demo.recipe, data=replace(demo.recipe.data, folder=str(given.data)))
     for test_set in recipe_test_sets(here):
-        scores, _ = evaluate(demo, test_set)
-        store_scores(DEMO, {test_set.name: [vars(each) for each in scores]})
-        print("\n".join(each.format() for each in scores))
+        found = evaluate(demo, test_set)
+        store_scores(DEMO, {test_set.name: found.stored()})
+        print("\n".join(found.lines()))
     print(f"{DEMO.name}: {DEMO.stat().st_size:,} bytes")
 
 

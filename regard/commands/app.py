@@ -1,9 +1,13 @@
-"""What the verbs share: the app, the arguments that mean the same everywhere, and standard input."""
+"""What the verbs share: the app, the arguments that mean the same everywhere, standard input, and how notes are told."""
 
 from __future__ import annotations
 
+import json
+import logging
+import re
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -11,12 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from regard.errors import UsageError
+import regard
 from regard.plugins import load_plugins
 
 if TYPE_CHECKING:
-    from regard import Translator
+    import click
+
+T = TypeVar("T")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,47 +95,70 @@ SourceFile = Annotated[Path | None, typer.Option("--source", metavar="FILE", hel
 TargetFile = Annotated[Path | None, typer.Option("--target", metavar="FILE", help="Their references, line-aligned.")]
 errors = Console(stderr=True)
 
-OF_TASKS: dict[str, tuple[str, ...]] = {
-    "--source": ("translation",), "--target": ("translation",), "--beam": ("translation",), "--paper": ("translation",),
-    "--engine": ("translation",), "--int8": ("translation",), "--shortlist": ("translation",), "--workers": ("translation",),
-    "--output": ("translation", "text-classification"),
-    "--file": ("text-classification", "text-generation"),
-    "--stride": ("text-generation",),
-}  # fmt: skip
-"""Which tasks understand an option, of those that not all do."""
-
-
-def refuse_foreign(model: str, task: str, given: Mapping[str, object]) -> None:
-    """Options that were given, though only models of other tasks understand them, are said rather than ignored."""
-    for name, value in given.items():
-        if value and task not in OF_TASKS[name]:
-            raise UsageError(
-                f"{name} is of the task {' or '.join(map(repr, OF_TASKS[name]))}; the task of {model} is {task!r}"
-            )
-
 
 def standard_input() -> Iterator[str]:
     """Lines of standard input; only a line feed ends one, as in every file that regard reads."""
     if sys.stdin.isatty():
-        errors.print("regard: reading lines from the keyboard; end with Ctrl-D", highlight=False)
-    from regard.data.corpus import decode_lines
-
-    return decode_lines(sys.stdin.buffer, "standard input")
+        say("regard: reading lines from the keyboard; end with Ctrl-D")
+    return regard.read_lines(sys.stdin.buffer, "standard input")
 
 
-def load_for_many(
-    model: str, engine: str, int8: bool, shortlist: bool, workers: int, device: str = "cpu"
-) -> Translator:
-    """A model for sentences, with a word of what its engine has to say; `workers` 0: on a CPU one process for each core."""
-    import regard
-    from regard.allocator import keep_memory
-    from regard.tasks.translation.workers import cores
+def counted(answers: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
+    """The answers, with a progress bar for whoever watches while they go into a file."""
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=errors,
+        disable=sys.stdout.isatty() or not sys.stderr.isatty(),
+    )  # fmt: skip
+    with bar:
+        yield from bar.track(answers, total=total, description=description)
 
-    keep_memory()
-    workers = 1 if device != "cpu" else workers or cores()
-    translator = regard.load(
-        model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers
-    )
-    if notice := getattr(translator.engine, "notice", ""):
-        errors.print(f"regard: {notice}", highlight=False, soft_wrap=True)
-    return translator
+
+def command_line() -> str:
+    """What was typed, to be typed again."""
+    return shlex.join(["regard", *sys.argv[1:]])
+
+
+def print_json(content: Any) -> None:
+    """For one object that is the whole output."""
+    print(json.dumps(content, ensure_ascii=False, indent=1))
+
+
+def say(message: str) -> None:
+    """To people, not into the output."""
+    errors.print(message, highlight=False, markup=False, soft_wrap=True)
+
+
+def as_typed(message: str) -> str:
+    """A message of the package as the command line spells it: `max_ratio` is --max-ratio, if the verb has such an option."""
+    options = {name: option for option in _options_of_verb() for name in option.opts if name.startswith("--")}
+
+    def spelled(found: re.Match[str]) -> str:
+        name = f"--{found[1].replace('_', '-')}"
+        if name not in options:
+            return found[0]
+        variable = options[name].envvar
+        return f"{name} {options[name].metavar} or {variable}={options[name].metavar}" if variable else name
+
+    return re.sub(r"`(\w+)`", spelled, message)
+
+
+def _options_of_verb() -> list[click.Option]:
+    command: Any = typer.main.get_command(app)
+    for word in sys.argv[1:]:
+        if word not in getattr(command, "commands", {}):
+            break
+        command = command.commands[word]
+    return [each for each in command.params if each.param_type_name == "option"]
+
+
+class Notes(logging.Handler):
+    """What the package has to say besides its answers goes to stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(f"regard: {as_typed(record.getMessage())}")
+
+
+notes = logging.getLogger("regard.notes")
+notes.setLevel(logging.INFO)
+notes.addHandler(Notes())
+notes.propagate = False

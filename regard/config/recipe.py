@@ -71,6 +71,8 @@ class TaskSettings:
     """What `training.metric` can be."""
     architectures: dict[str, Architecture]
     """By name; the first is what a recipe means that names none. Plug-ins add theirs."""
+    text_options: tuple[str, ...] = ("file",)
+    """The options that give other text to be tested on than the recipe's, a file each."""
 
     @property
     def sections(self) -> dict[str, Any]:

@@ -130,6 +130,17 @@ def load_as(kind: type[R], path: str | Path, overrides: Iterable[str] = (), fold
     return recipe
 
 
+def given(recipe: str | Path | Recipe, overrides: Iterable[str] = (), folder: str | Path | None = None) -> Recipe:
+    """A recipe to train with: from its file, or as it is."""
+    if isinstance(recipe, Recipe):
+        if overrides or folder is not None:
+            raise UsageError("overrides and a data folder are for the file of a recipe; this one is as it is")
+    else:
+        recipe = load(recipe, overrides, folder)
+    require_data(recipe)
+    return recipe
+
+
 def parse(settings: Mapping[str, Any], where: str = "settings") -> Recipe:
     """A recipe from nested dictionaries, such as those stored in a model file."""
     given = dict(settings)

@@ -181,4 +181,5 @@ SETTINGS = TaskSettings(
         "rnn-attention": Architecture(RecurrentAttention, _sizes_of_rivals(1)),
         "conv": Architecture(Convolutional, _sizes_of_rivals(4)),
     },
+    text_options=("source", "target"),
 )  # fmt: skip

@@ -9,6 +9,7 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from importlib import resources
 from itertools import zip_longest
 from pathlib import Path
@@ -31,16 +32,14 @@ def locate(path: str, data: Data) -> Path:
     if path.startswith(BUNDLED):
         return _bundled(path.removeprefix(BUNDLED))
     if not data.folder and not Path(path).is_absolute():
-        raise DataError(f"nobody said in which folder {path} is; name it with --data DIR or REGARD_DATA=DIR")
+        raise DataError(f"nobody said in which folder {path} is; name it with `data`")
     found = Path(data.folder) / path
     if found.is_file():
         return found
     if path in data.download:
         return download(data.download[path], Path(data.folder), path)
     near = sorted(other.name for other in found.parent.iterdir()) if found.parent.is_dir() else []
-    raise DataError(
-        f"no file {found}.{did_you_mean(found.name, near)} Say where the data is with --data DIR or REGARD_DATA=DIR"
-    )
+    raise DataError(f"no file {found}.{did_you_mean(found.name, near)} Say where the data is with `data`")
 
 
 def _bundled(name: str) -> Path:
@@ -62,8 +61,26 @@ def open_text(path: Path) -> IO[bytes] | gzip.GzipFile:
         raise DataError(f"cannot read {path}: {error.strerror}") from None
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file without their ends."""
+@dataclass(frozen=True)
+class Lines(Iterator[str]):
+    """Lines to read once, and what messages call the place where they stand."""
+
+    lines: Iterator[str]
+    name: str
+
+    def __next__(self) -> str:
+        return next(self.lines)
+
+
+def read_lines(file: str | Path | Iterable[bytes], name: str = "") -> Lines:
+    """The lines of UTF-8 text without their ends, from a file (plain, .gz or .xz) or from bytes such as those of standard
+    input; `name` is what messages call it. Only a line feed ends a line."""
+    if isinstance(file, str | Path):
+        return Lines(_lines_of_file(Path(file)), name or str(file))
+    return Lines(decode_lines(file, name or "the input"), name or "the input")
+
+
+def _lines_of_file(path: Path) -> Iterator[str]:
     with open_text(path) as file:
         yield from decode_lines(file, str(path))
 

@@ -99,7 +99,7 @@ def download(entry: str, folder: Path, name: str, opener: urllib.request.OpenerD
         except OSError as error:
             raise DataError(
                 f"cannot write {target}, to which {url} would be downloaded: {error.strerror}."
-                " Choose a folder that can be written with --data DIR or REGARD_DATA=DIR"
+                " Choose a folder that can be written with `data`"
             ) from None
     return target
 
@@ -128,7 +128,7 @@ def require_space(length: int, target: Path) -> None:
     if length + SPARE > free:
         raise DataError(
             f"{target} needs {length:,} bytes and {SPARE:,} to spare, but only {free:,} are free;"
-            " make room, or choose another disk with --data DIR"
+            " make room, or choose another disk with `data`"
         )
 
 

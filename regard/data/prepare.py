@@ -70,6 +70,14 @@ class Prepared:
     checksums: dict[str, str]
     """sha256 of each input file, by the name that the recipe gives it."""
 
+    def lines(self) -> list[str]:
+        """For people: what was read, kept and left out."""
+        return [*self.report.lines(), f"ready in {self.folder}"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"folder": str(self.folder), "report": asdict(self.report), "checksums": self.checksums}
+
 
 def prepare(recipe: Recipe, builder: Builder, *, workers: int | None = None, show: bool = True) -> Prepared:
     """Open the prepared corpus of a recipe; build it first if settings or data are new."""

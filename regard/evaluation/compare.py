@@ -86,6 +86,7 @@ class Comparison:
                     yield f"    {name} {chrf:6.2f}   {_one_line(text)}"
 
     def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
         plain = asdict(self)
         for metric, shown in zip(self.metrics, plain["metrics"], strict=True):
             shown["significant"] = metric.significant

@@ -113,7 +113,7 @@ class CTranslate2Engine:
     ) -> list[list[Hypothesis]]:
         """Ids in, hypotheses out, in the order given; nothing is written for a source of no tokens."""
         if options.sample:
-            raise UsageError("CTranslate2 cannot repeat what a seed drew; to sample, use --engine native")
+            raise UsageError("CTranslate2 cannot repeat what a seed drew; to sample, use the engine native")
         prefixes = [()] * len(sources) if prefixes is None else prefixes
         limits = [
             length_limit(len(source), settings, self.max_positions, len(prefix))

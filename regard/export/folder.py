@@ -153,6 +153,6 @@ def require_ours(folder: Path) -> None:
     if not folder.exists() or read_description(folder) is not None:
         return
     if not folder.is_dir():
-        raise UsageError(f"{folder} is a file; an export is a folder: name another with -o")
+        raise UsageError(f"{folder} is a file; an export is a folder: name another by `output`")
     if any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty and not an earlier export; name another folder with -o")
+        raise UsageError(f"{folder} is not empty and not an earlier export; name another folder by `output`")

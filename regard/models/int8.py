@@ -54,9 +54,9 @@ def _pack(weight: Tensor) -> torch.ScriptObject:
 def in_int8(model: M) -> M:
     """A copy with every linear layer replaced. The model stays as it is; embeddings, norms and biases are shared with it."""
     if any(parameter.device.type != "cpu" for parameter in model.parameters()):
-        raise UsageError("int8 is for the CPU; leave out --int8, or --device")
+        raise UsageError("int8 is for the CPU; leave out `int8`, or `device`")
     if not {"x86", "fbgemm"} & set(torch.backends.quantized.supported_engines):
-        raise UsageError("this build of torch has no 8-bit matrix products; leave out --int8")
+        raise UsageError("this build of torch has no 8-bit matrix products; leave out `int8`")
     copy = copy_sharing(model)
     for module in list(copy.modules()):
         for name, child in list(module.named_children()):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import regard
 from regard.checkpoint import MODEL, find_model
 from regard.errors import UsageError
-from regard.serve.limits import DEFAULTS, Limits
+from regard.serve.limits import DEFAULTS, Limits, read_limits
 
 if TYPE_CHECKING:
     from regard.serve.service import Served  # which needs what an extra installs
@@ -30,14 +30,14 @@ def serve(
     models: Sequence[str],
     host: str = "127.0.0.1",
     port: int = 8080,
-    limits: Limits = DEFAULTS,
+    limits: Limits | Sequence[str] = DEFAULTS,
     device: str = "cpu",
     threads: int | None = None,
     verbose: bool = False,
 ) -> None:
     """Serve these models until SIGTERM or Ctrl-C, then finish what was begun.
 
-    `threads` are torch's; left out, as many as there are cores (or OMP_NUM_THREADS says), less one. The log on stderr
+    `limits` are an object, or some that differ from the usual ones, such as `characters=5000`. `threads` are torch's; left out, as many as there are cores (or OMP_NUM_THREADS says), less one. The log on stderr
     has a line for each request that was refused or failed, and with `verbose` for every other too.
     """
     try:
@@ -45,6 +45,7 @@ def serve(
         from regard.serve.server import Server
     except ModuleNotFoundError as error:
         raise UsageError(f"serving needs {error.name}: pip install 'regard[serve]'") from None
+    limits = limits if isinstance(limits, Limits) else read_limits(limits)
     if not models:
         raise UsageError("name at least one model to serve")
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
@@ -95,7 +96,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         reason, _, _ = (getattr(error, "strerror", None) or str(error)).partition(" (while")  # binding to what we name
         raise UsageError(
-            f"cannot listen on {host}, port {port}: {reason}. Choose another with --host or --port"
+            f"cannot listen on {host}, port {port}: {reason}. Choose another with `host` or `port`"
         ) from None
 
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import torch
 from torch import nn
 
 from regard import config
+from regard.config import recipes
 from regard.config.tasks import TASKS as SETTINGS
 from regard.config.tasks import names, task_settings
 from regard.data.prepare import Prepared
 from regard.data.prepare import prepare as prepare_with
-from regard.errors import UsageError
+from regard.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from regard.tasks.task import Task
@@ -116,9 +118,25 @@ def build(settings: config.Model, *sizes: int) -> Any:
     raise UsageError(f"no task has an architecture with settings of the class {type(settings).__name__}")
 
 
-def prepare(recipe: config.Recipe, *, workers: int | None = None, show: bool = True) -> Prepared:
-    """Open the prepared corpus of a recipe, as its task builds it; build it first if settings or data are new."""
-    return prepare_with(recipe, find_task(recipe.task).data, workers=workers, show=show)
+def prepare(
+    recipe: str | Path | config.Recipe,
+    *,
+    overrides: Sequence[str] = (),
+    data: str | Path | None = None,
+    workers: int | None = None,
+    show: bool = True,
+    verify: bool = False,
+) -> Prepared:
+    """Open the prepared corpus of a recipe, as its task builds it; build it first if settings or data are new.
+
+    The recipe is a file with `overrides` such as `tokenizer.vocabulary=8000` and its text in the folder `data`, or an
+    object. `verify` reads all of what was there to see whether it is damaged.
+    """
+    settings = recipe if isinstance(recipe, config.Recipe) else recipes.given(recipe, overrides, data)
+    prepared = prepare_with(settings, find_task(settings.task).data, workers=workers, show=show)
+    for ids in (prepared.train, prepared.valid) if verify else ():
+        ids.verify()
+    return prepared
 
 
 def count_parameters(settings: config.Model, *sizes: int) -> int:
@@ -131,5 +149,17 @@ def count_parameters(settings: config.Model, *sizes: int) -> int:
 def foreign_option(row: Task, door: str, option: str, model: str) -> UsageError:
     """What to say of an option that was given, though only models of other tasks understand it."""
     of = [repr(each.name) for each in all_tasks() if each.understands(door, option)]
-    whose = f"is of the task {' or '.join(of)}" if of else "is of no task"
-    return UsageError(f"{option} {whose}; the task of {model} is {row.name!r}")
+    if not of:
+        return UsageError(f"there is no option `{option}`.{did_you_mean(option, row.options(door))}")
+    return UsageError(f"`{option}` is of the task {' or '.join(of)}; the task of {model} is {row.name!r}")
+
+
+def own_options(row: Task, door: str, given: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Those of the options that a door of this task takes. One that is of other tasks is refused, unless it is empty or asks
+    for what they assume anyway: whoever passes on all options, as the command line does, has not asked for these."""
+    own = {name: value for name, value in given.items() if row.understands(door, name)}
+    for name in (name for name in given if name not in own):
+        assumed = [each.options(door)[name] for each in all_tasks() if each.understands(door, name)]
+        if given[name] not in (*assumed, None, False):  # False is 0, too
+            raise foreign_option(row, door, name, model)
+    return own

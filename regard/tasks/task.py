@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from inspect import signature
+from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
+from rich.console import Console
 from torch import nn
 
 from regard import config
@@ -58,6 +60,52 @@ class Rehearsal:
     """(recipe, model, batch) → the loss of them."""
 
 
+class Result(Protocol):
+    """What a model came to on one test set."""
+
+    @property
+    def name(self) -> str:
+        """Of the test set."""
+        ...
+
+    def lines(self) -> list[str]:
+        """For people."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; `scores` is what `stored` gives."""
+        ...
+
+    def stored(self) -> list[dict[str, Any]]:
+        """The scores as a model file keeps them; the first is the one to tell."""
+        ...
+
+
+class Scored(Protocol):
+    """How probable a model finds a text; as a string, a line of the command line."""
+
+    @property
+    def log_probability(self) -> float: ...
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+class Seen(Protocol):
+    """What a look into a model at work showed."""
+
+    def draw(self, console: Console) -> None:
+        """In a terminal."""
+        ...
+
+    def write(self, path: str | Path, command: str = "") -> None:
+        """As one HTML file that needs nothing else; `command` made it."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that the page shows, as plain JSON values."""
+        ...
+
+
 @dataclass(frozen=True)
 class Task:
     """One row of the table of tasks."""
@@ -82,6 +130,13 @@ class Task:
     """(a model, the server's limits) → what the page that asks models should know of this one."""
     front_page: Callable[..., str] | None = None
     """(Service, folders of the models) → the server's page at `/`, if the task has one of its own."""
+    evaluate: Callable[..., Iterator[Result]] | None = None
+    """(Name of a model, the folder of its data if somebody named one, and options of its own) → what it came to on each
+    test set; whoever knows an option `save` is told whether the scores are to be stored."""
+    score: Callable[..., Iterator[Scored]] | None = None
+    """(Name of a model, texts or None, how many to read ahead, and options of its own) → one answer for each text."""
+    view: Callable[..., Seen] | None = None
+    """(Name of a model, a text or None, and options of its own) → what is to be seen."""
 
     @property
     def name(self) -> str:
@@ -95,6 +150,13 @@ class Task:
         """An untrained model; torch's seed decides its weights."""
         return self.models[type(settings)](settings, *sizes)
 
+    def options(self, door: str) -> dict[str, Any]:
+        """What a door of this task, such as `load`, can be told, and what it assumes."""
+        if (function := getattr(self, door)) is None:
+            return {}
+        parameters = signature(function).parameters.values()
+        return {each.name: each.default for each in parameters if each.kind is Parameter.KEYWORD_ONLY}
+
     def understands(self, door: str, option: str) -> bool:
-        """Whether a door of this task, such as `load`, takes an option."""
-        return option in signature(getattr(self, door)).parameters
+        """Whether a door of this task takes an option."""
+        return option in self.options(door)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias, TypeVar
 
-from regard.errors import RegardError
+from regard.errors import RegardError, UsageError
 
 T = TypeVar("T")
 Texts: TypeAlias = list[str] | tuple[str, ...]  # a string is a Sequence[str], too, and means one text
@@ -32,3 +32,10 @@ def in_blocks(texts: Iterable[T], size: int) -> Iterator[list[T]]:
 def shown(value: object) -> str:
     """A wrong argument, short enough for a message."""
     return f"{repr(value)[:60]} of type {type(value).__name__}"
+
+
+def require_text(model: object, text: str | None, instead: str = "regard curve shows how a run learned") -> str:
+    """What a model is to be looked at with."""
+    if text is None:
+        raise UsageError(f"say what to look at in {model}, such as 'some text'; {instead}")
+    return text

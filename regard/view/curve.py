@@ -75,6 +75,32 @@ def load_curve(run: Path) -> Curve:
     return Curve(run.resolve().name, **by_kind)
 
 
+@dataclass(frozen=True)
+class Curves:
+    """How some runs learned."""
+
+    runs: tuple[Curve, ...]
+
+    def draw(self, console: Console) -> None:
+        """A table of each run in a terminal."""
+        draw_curves(self.runs, console)
+
+    def write(self, path: str | Path, command: str = "") -> None:
+        """All side by side on one page; `command` made it."""
+        write_curves(Path(path), self.runs, command)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"runs": [run.to_dict() for run in self.runs]}
+
+
+def curve(*runs: str | Path) -> Curves:
+    """How runs learned: losses and scores over updates and time, of run folders, also of runs that still train."""
+    if not runs:
+        raise UsageError("name at least one run folder, such as runs/NAME")
+    return Curves(tuple(load_curve(Path(run)) for run in runs))
+
+
 def thinned(lines: Sequence[dict[str, Any]], most: int) -> list[dict[str, float]]:
     """At most so many points, each the mean of its neighbours, at the last of them."""
     each = -(-len(lines) // most) if lines else 1

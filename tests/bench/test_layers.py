@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from regard.attention.multi_head import SelfAttention
 from regard.attention.windowed import window_mask
-from regard.commands import benching  # noqa: F401  (gives the app its verb)
+from regard.commands import bench as bench_verb  # noqa: F401  (gives the app its verb)
 from regard.commands.app import app
 from regard.errors import UsageError
 from regard.experiments.bench import layers as bench

@@ -56,7 +56,7 @@ def read_rows(
     if vary and mistakes:
         raise ConfigError(mistakes)
     if len(rows) == 1:
-        raise ConfigError(["nothing is left to vary; say what with --vary, such as --vary model.heads=1,2"])
+        raise ConfigError(["nothing is left to vary; say what by `vary`, such as model.heads=1,2"])
     return list(rows.values()), mistakes
 
 
@@ -98,7 +98,7 @@ def _read(
         if name.partition(".")[0] not in VARIED:
             raise ConfigError([f"--vary {variation}: rows are compared on the same text; {', '.join(VARIED)} may vary"])
         if name == "training.seed":
-            raise ConfigError([f"--vary {variation}: for more seeds of every row there is --seeds"])
+            raise ConfigError([f"--vary {variation}: for more seeds of every row there is `seeds`"])
     rows, mistakes = [], []
     for value in values:
         changes = [f"{name}={value}" for name in names]

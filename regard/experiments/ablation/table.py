@@ -204,7 +204,7 @@ def note(table: Table) -> str:
     if seeds < 2:
         return (
             "* beyond chance, as far as the choice of test sentences goes (paired bootstrap); one seed cannot tell what "
-            "another would say: --seeds 2"
+            "another would say: set `seeds` to 2"
         )
     return (
         f"mean ± standard deviation of {seeds} seeds; * beyond chance, of seeds (t-test) and of test sentences (paired "

@@ -61,7 +61,7 @@ ABOUT_ROUTES: Both = (
     "입력에 닿기까지 필요한 층의 수입니다. 순환 층은 한 층이면 되지만 그 안에서 모든 위치를 차례로 지나야 하므로, 경로의 연산 수는 사슬 × 층 "
     "수입니다.",
 )
-INSTEAD = "; `--json FILE` writes the numbers"
+INSTEAD = "; the numbers alone can be had as JSON"
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 380, 280, 54, 38, 8, 10
 
 

@@ -49,7 +49,7 @@ def line_up(
 ) -> tuple[list[Lane], Budget]:
     """A lane for each name, in the order given, and what each may have; what cannot run is said before anything does."""
     if budget.parameters is not None and budget.minutes is not None:
-        raise UsageError("--parameters and --minutes are two ways to be fair; give one of them")
+        raise UsageError("`parameters` and `minutes` are two ways to be fair; give one of them")
     shared, own = sort_overrides(overrides, names)
     recipe = recipes.load_as(config.TranslationRecipe, path, shared, folder=data)
     recipes.require_data(recipe)
@@ -80,12 +80,12 @@ def line_up(
 
 def check_names(names: Sequence[str], known: Mapping[str, object]) -> None:
     if not names:
-        raise UsageError(f"a race needs somebody to run: --architectures {','.join(known)}")
+        raise UsageError(f"a race needs somebody to run: `architectures` {','.join(known)}")
     for name in names:
         if name not in known:
             raise UsageError(f"unknown architecture {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}")
         if names.count(name) > 1:
-            raise UsageError(f"{name} cannot run twice in one race; give another variant its own --run folder")
+            raise UsageError(f"{name} cannot run twice in one race; give another variant its own `run` folder")
 
 
 def sort_overrides(overrides: Iterable[str], names: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:

@@ -6,10 +6,10 @@ repeated.
 
 from __future__ import annotations
 
-import shlex
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -25,49 +25,94 @@ from regard.tasks.translation.evaluation import TestSet, choose, recipe_test_set
 from regard.view.document import check_name
 
 PAGE = "race.html"
+ENTRANTS = ("rnn", "rnn-attention", "conv", "transformer")
+
+
+@dataclass(frozen=True)
+class Race:
+    """What a race came to."""
+
+    folder: Path
+    """Holds the run folder of each lane."""
+    page: Path
+    finished: bool
+    """Whether all lanes came to their end; if not, the same call goes on."""
+    verdict: Mapping[str, Any] = field(default_factory=dict)
+    """All that the page shows; docs/race.md describes it."""
+
+    def draw(self, console: Console) -> None:
+        """The tables in a terminal, the best first."""
+        draw_race(self.verdict, console)
+
+    def write(self, path: str | Path) -> None:
+        """The page."""
+        write_race(Path(path), self.verdict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dict(self.verdict)
 
 
 def race(
-    path: Path,
-    names: Sequence[str],
-    overrides: Sequence[str],
-    budget: Budget,
-    console: Console,
+    recipe: str | Path,
+    architectures: Sequence[str] = ENTRANTS,
     *,
-    data: Path | None = None,
-    folder: Path | None = None,
-    page: Path | None = None,
+    parameters: int | None = None,
+    minutes: float | None = None,
+    overrides: Sequence[str] = (),
+    data: str | Path | None = None,
+    run: str | Path | None = None,
+    output: str | Path | None = None,
     test: str | None = None,
-) -> None:
-    """Run the race, or go on with it; `page` is where its page goes, if not into its folder."""
+    console: Console | None = None,
+    command: str = "",
+) -> Race:
+    """Train architectures on the same text with the same budget, or go on with that, and write a page that compares them.
+
+    The budget is that of `parameters`, or of `minutes` of training; without either, the parameters of the recipe's model.
+    `overrides` are settings of all, or of one: `conv:training.clip=0.1`. `run` is the folder of the race, `output` its page,
+    `test` the test set that judges; `console` hears how it goes, and `command` is what the page says made it.
+    """
+    console, path = console or Console(quiet=True), Path(recipe)
+    page = None if output is None else Path(output)
+    if page is not None:
+        check_name(page)
+    budget = Budget(parameters, minutes)
+    lanes, budget = line_up(path, architectures, overrides, budget, None if data is None else Path(data))
+    settings = lanes[0].recipe
+    folder = Path(run) if run is not None else Path("runs") / f"{settings.name}-race"
+    page = page or folder / PAGE
+    test_set = find_test_set(settings, path, test)
+    for lane in lanes:
+        check_same_run(folder / lane.name, lane.recipe)
+    make_folder(folder)
+    verdict = run_and_judge(lanes, folder, test_set, budget, console, command)
+    if verdict is None:
+        return Race(folder, page, finished=False)
+    write_json(folder / RESULTS, verdict)
+    found = Race(folder, page, True, verdict)
+    found.write(page)
+    return found
+
+
+def run_and_judge(
+    lanes: Sequence[Lane], folder: Path, test_set: TestSet, budget: Budget, console: Console, command: str
+) -> dict[str, Any] | None:
+    """The verdict, or None if somebody stopped a lane, which saved itself."""
 
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    if page is not None:
-        check_name(page)
-    lanes, budget = line_up(path, names, overrides, budget, data)
-    recipe = lanes[0].recipe
-    folder = folder or Path("runs") / f"{recipe.name}-race"
-    test_set = find_test_set(recipe, path, test)
-    for lane in lanes:
-        check_same_run(folder / lane.name, lane.recipe)
-    make_folder(folder)
-    again = shlex.join(["regard", *sys.argv[1:]])
+    again = f" Go on with: {command}" if command else ""
     try:
         if not run_all(lanes, folder, console):
-            say(f"stopped and saved. Go on with: {again}")
-            return
+            say(f"stopped and saved.{again}")
+            return None
         found = measure(lanes, folder, test_set, say)
-        verdict = judge(lanes, found, test_set, budget, again)
+        return judge(lanes, found, test_set, budget, command)
     except KeyboardInterrupt:  # between two lanes, or while measuring: what is finished is kept
-        say(f"stopped; what is finished is kept. Go on with: {again}")
+        say(f"stopped; what is finished is kept.{again}")
         raise
-    write_json(folder / RESULTS, verdict)
-    draw_race(verdict, console)
-    page = page or folder / PAGE
-    write_race(page, verdict)
-    say(f"wrote {page}")
 
 
 def find_test_set(recipe: config.TranslationRecipe, path: Path, name: str | None) -> TestSet:

@@ -151,6 +151,21 @@ class Classifier:
             facts=self.facts(),
         )
 
+    def about_long(self, cut: int, windowed: int) -> str:
+        """What to tell of so many texts that were cut or read in windows, and which setting decided it; or nothing."""
+        data = self.recipe.data
+        read = {
+            "first": "their beginning",
+            "ends": "half from each end",
+            "windows": "all of them, in windows that voted",
+        }
+        if not cut and not windowed:
+            return ""
+        return (
+            f"{cut + windowed:,} text(s) longer than data.max_tokens = {data.max_tokens:,}: "
+            f'read was {read[data.long]} (data.long = "{data.long}")'
+        )
+
     def facts(self) -> dict[str, str]:
         """What a person would like to know of the model, for pages and reports."""
         sizes = self.tokenizer.size("source"), len(self.labels)

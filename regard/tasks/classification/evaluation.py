@@ -23,6 +23,7 @@ from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.evaluation.labels import LabelScores, calibration_error, score_labels
 from regard.tasks.classification.classifier import Classifier
+from regard.tasks.data_folder import require_test
 from regard.tasks.texts import LOOK_AHEAD, in_blocks
 
 WORST = 10
@@ -163,9 +164,8 @@ def shortened(text: str) -> str:
 
 def recipe_labelled_sets(recipe: config.ClassificationRecipe) -> list[LabelledSet]:
     """The test sets that a recipe names."""
+    require_test(recipe)
     data = recipe.data
-    if not data.test:
-        raise UsageError("the model's recipe names no test set; give one with --file FILE")
     return [LabelledSet(name, locate(files[0], data), data) for name, files in data.test.items()]
 
 

@@ -10,6 +10,7 @@ from regard.config.classification import SETTINGS
 from regard.data import labelled
 from regard.data.prepare import Builder
 from regard.models.classifier import TextClassifier
+from regard.tasks.classification import verbs
 from regard.tasks.classification.assets import ClassificationAssets, open_prepared
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.training import (
@@ -56,4 +57,7 @@ TASK = Task(
     load=load,
     serve=serve,
     ask=ask,
+    evaluate=verbs.evaluate,
+    score=verbs.score,
+    view=verbs.view,
 )

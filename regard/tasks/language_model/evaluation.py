@@ -188,6 +188,34 @@ class Perplexity:
         return line
 
 
+@dataclass(frozen=True)
+class PerplexityTest:
+    """What became of one text."""
+
+    name: str
+    found: Perplexity
+
+    def stored(self) -> list[dict[str, Any]]:
+        """The scores as a model file keeps them; the first is the one to tell."""
+        return [self.found.to_dict()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"scores": self.stored()}
+
+    def lines(self) -> list[str]:
+        """For people."""
+        found = self.found
+        unknown = f"  {found.unknown:,} words are not in the vocabulary and were predicted as unknown"
+        return [
+            f"{self.name} ({found.lines:,} lines, {found.words:,} words with the lines' ends, {found.pieces:,} pieces)",
+            f"  perplexity {found.per_word:.2f} per word, {found.per_piece:.2f} per piece",
+            f"  {found.bits_per_character:.3f} bits per character",
+            *([unknown] if found.unknown else []),
+            f"  context: {found.context}",
+        ]
+
+
 def per(log_probability: float, count: int) -> float:
     """Perplexity: among how many equally probable ones the model seems to choose each time."""
     return math.exp(min(-log_probability / max(1, count), 700.0))  # beyond, a float ends

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, overload
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 Tell = Callable[[str], None]
 
 NEVER_ENDS = -1  # no id: where lines follow each other, a text goes on until somebody stops it
+SAMPLED_TOGETHER = 256  # prompts, each with all its texts
 CHUNK = 512  # rows of probabilities alive at a time
 
 
@@ -81,6 +83,18 @@ class TextGenerator:
     ) -> Iterator[Generation]:
         """Go on with any number of prompts in bounded memory: one answer for each, in order."""
         return self._blocks(prompts, look_ahead, GenerationOptions.of(options))
+
+    def samples(
+        self, prompts: Iterable[str], count: int, *, look_ahead: int = SAMPLED_TOGETHER, **options: Unpack[Options]
+    ) -> Iterator[tuple[Generation, ...]]:
+        """Of each of any number of prompts, so many texts whose seeds follow each other, in bounded memory."""
+        chosen = GenerationOptions.of(options)
+        seeded = [replace(chosen, seed=chosen.seed + number) for number in range(count)]
+        return (
+            of_prompt
+            for block in in_blocks(prompts, look_ahead)
+            for of_prompt in zip(*(self._blocks(block, look_ahead, each) for each in seeded), strict=True)
+        )
 
     def _blocks(self, prompts: Iterable[str], look_ahead: int, options: GenerationOptions) -> Iterator[Generation]:
         before = 0

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
 from regard.decoding.options import Search
 from regard.errors import UsageError, did_you_mean
 from regard.tasks.language_model.evaluation import per
+from regard.tasks.language_model.page import share
 
 RENAMED = {"most": "max_new_tokens"}  # options that had another name before
 
@@ -122,6 +128,24 @@ class TextScore:
     def piece_perplexity(self) -> float:
         return per(self.log_probability, len(self.tokens))
 
+    def __str__(self) -> str:
+        return f"{self.log_probability:.4f}\t{self.perplexity:.2f}"
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {**vars(self), "perplexity": self.perplexity, "piece_perplexity": self.piece_perplexity}
+
+    def draw(self, console: Console) -> None:
+        """Each piece with its probability, in a terminal."""
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for name in ("piece", "probability", "rank", "log-probability"):
+            table.add_column(name, justify="left" if name == "piece" else "right")
+        for token, own, rank in zip(self.tokens, self.token_log_probabilities, self.ranks, strict=True):
+            table.add_row(Text(token), share(math.exp(own)), f"{rank:,}", f"{own:.3f}")
+        console.print(table)
+        words, pieces = f"{self.words:,} words and line ends", f"{len(self.tokens):,} pieces"
+        console.print(
+            f"log-probability {self.log_probability:.4f}; perplexity {self.perplexity:.2f} per word ({words}), "
+            f"{self.piece_perplexity:.2f} per piece ({pieces})",
+            highlight=False,
+        )

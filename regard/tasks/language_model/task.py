@@ -10,6 +10,7 @@ from regard.config.language_model import SETTINGS
 from regard.data import plain
 from regard.data.prepare import Builder
 from regard.models.language_model import RecurrentLanguageModel, TransformerLanguageModel
+from regard.tasks.language_model import verbs
 from regard.tasks.language_model.assets import LanguageAssets, open_prepared
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.training import LanguageTraining, rehearsed_batch, rehearsed_loss, rehearsed_sizes
@@ -49,4 +50,7 @@ TASK = Task(
     load=load,
     serve=serve,
     ask=ask,
+    evaluate=verbs.evaluate,
+    score=verbs.score,
+    view=verbs.view,
 )

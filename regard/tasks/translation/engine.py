@@ -30,10 +30,10 @@ def choose_engine(
         raise UsageError(f"no engine {engine!r}.{did_you_mean(engine, ENGINES)} There are {', '.join(ENGINES)}")
     if trained.model.device.type != "cpu" and (int8 or shortlist or engine == "ctranslate2"):
         raise UsageError(
-            f"--int8, --shortlist and --engine ctranslate2 are for the CPU; leave them out, or --device {trained.model.device}"
+            f"`int8`, `shortlist` and the engine ctranslate2 are for the CPU; leave them out, or the device {trained.model.device}"
         )
     if shortlist and engine == "ctranslate2":
-        raise UsageError("--shortlist is of the native engine; leave it out, or --engine ctranslate2")
+        raise UsageError("`shortlist` is of the native engine; leave it out, or `engine` ctranslate2")
     able = find_spec("ctranslate2") is not None and not (shortlist or refusal(trained))
     able &= trained.model.device.type == "cpu"
     if engine == "ctranslate2" or (engine == "auto" and able):
@@ -43,7 +43,7 @@ def choose_engine(
     if shortlist and trained.assets.lexicon is None:
         raise UsageError(
             f"{name} carries no lexicon to make shortlists from, as models do that are trained now, or go on training. "
-            "Leave out --shortlist"
+            "Leave out `shortlist`"
         )
     shortlists = (
         Shortlists(trained.assets.lexicon, trained.model.output.weight.detach())

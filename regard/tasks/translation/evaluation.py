@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from regard import config
 from regard.data.corpus import locate, read_lines, read_pairs
 from regard.data.progress import progress
 from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import Score, paper_score, score
+from regard.tasks.data_folder import require_test, with_data_folder
 from regard.tasks.translation.translator import Translator
 
 
@@ -26,10 +28,48 @@ class TestSet:
     """Where they stand."""
 
 
+@dataclass(frozen=True)
+class TranslationTest:
+    """What became of one test set."""
+
+    name: str
+    scores: list[Score]
+    sources: list[str]
+    texts: list[str]
+    """What was written for each."""
+    references: list[str]
+
+    def stored(self) -> list[dict[str, Any]]:
+        """The scores as a model file keeps them; the first is the one to tell."""
+        return [dict(vars(each)) for each in self.scores]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"scores": self.stored(), "sentences": len(self.texts)}
+
+    def lines(self) -> list[str]:
+        """For people."""
+        return [f"{self.name} ({len(self.texts):,} sentences)", *(f"  {each.format()}" for each in self.scores)]
+
+
+def test_sets_of(
+    translator: Translator,
+    model: str | Path,
+    data: str | Path | None = None,
+    source: str | Path | None = None,
+    target: str | Path | None = None,
+) -> list[TestSet]:
+    """Those of a model's recipe, or the one that two files make up."""
+    if (source is None) != (target is None):
+        raise UsageError("`source` and `target` go together: one file of sentences, one of references")
+    if source is not None and target is not None:
+        return [file_test_set(Path(source), Path(target))]
+    return recipe_test_sets(with_data_folder(translator.recipe, model, data))
+
+
 def recipe_test_sets(recipe: config.TranslationRecipe) -> list[TestSet]:
     """The test sets that a recipe names; pairs with an empty side stay: one line in, one line out."""
-    if not recipe.data.test:
-        raise UsageError("the model's recipe names no test set; give --source FILE and --target FILE")
+    require_test(recipe)
     sets = []
     for name, files in recipe.data.test.items():
         pairs = list(read_pairs(files, recipe.data, name))
@@ -61,7 +101,7 @@ def require_same(sets: list[TestSet], theirs: list[TestSet], model: str) -> None
         if (each.sources, each.references) not in known:
             raise UsageError(
                 f"the recipe of {model} has no test set with the sentences of {each.name!r}, so the models cannot be "
-                "compared on it; give --source FILE and --target FILE"
+                "compared on it; give `source` and `target`"
             )
 
 
@@ -78,14 +118,14 @@ def translate_all(translator: Translator, sources: list[str], beam: int | None =
 
 def evaluate(
     translator: Translator, test_set: TestSet, *, paper: bool = False, beam: int | None = None
-) -> tuple[list[Score], list[str]]:
-    """Scores with their signatures, and the translations."""
+) -> TranslationTest:
+    """Translate a test set and score it; `paper` adds BLEU as papers report it."""
     texts = translate_all(translator, test_set.sources, beam)
     language = translator.recipe.data.target_language
     scores = score(texts, test_set.references, target_language=language)
     if paper:
         scores.append(paper_score(texts, test_set.references, language))
-    return scores, texts
+    return TranslationTest(test_set.name, scores, test_set.sources, texts, test_set.references)
 
 
 def hypotheses(name: str) -> list[str] | None:

@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from regard.data.progress import progress
 from regard.data.sampling import evenly
 from regard.errors import UsageError
 from regard.evaluation.compare import compare
-from regard.tasks.translation.evaluation import TestSet
-from regard.tasks.translation.heads_page import HeadImportance
+from regard.tasks.translation.evaluation import TestSet, choose, test_sets_of
+from regard.tasks.translation.heads_page import HeadImportance, check_name
 from regard.tasks.translation.translator import Translator
+from regard.tasks.verbs import load
 
 SENTENCES = 200
+
+
+def heads(
+    model: str | Path,
+    *,
+    source: str | Path | None = None,
+    target: str | Path | None = None,
+    data: str | Path | None = None,
+    test: str | None = None,
+    sentences: int = SENTENCES,
+    output: str | Path | None = None,
+    command: str = "",
+) -> HeadImportance:
+    """What each attention head of a translator is worth: the change of BLEU when it alone is switched off.
+
+    On `sentences` of the recipe's test set `test` (the first; in the folder `data`), or of two files `source` and `target`.
+    `output` is a page (.html) or picture (.png, .svg, .pdf) to write, and `command` what it says made it.
+    """
+    if output is not None:
+        check_name(Path(output))
+    translator = load(model, task="translation")
+    test_set = choose(test_sets_of(translator, model, data, source, target), test)[0]
+    found = head_importance(translator, test_set, sentences=sentences)
+    if output is not None:
+        found.write(output, command)
+    return found
 
 
 def head_importance(

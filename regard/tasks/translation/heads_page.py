@@ -80,6 +80,14 @@ class HeadImportance:
         """The greatest loss, at least a hundredth of a point so that it can divide."""
         return max(0.01, *(float(-each.min()) for each in self.differences.values()))
 
+    def draw(self, console: Console) -> None:
+        """The table in a terminal."""
+        draw_heads(self, console)
+
+    def write(self, path: str | Path, command: str = "") -> None:
+        """A page (.html), or a figure (.png, .svg, .pdf) by matplotlib; `command` made it."""
+        write_heads(Path(path), self, command)
+
 
 def draw_heads(found: HeadImportance, console: Console) -> None:
     """The table in a terminal."""

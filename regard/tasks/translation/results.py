@@ -96,3 +96,10 @@ class PairScore:
     @property
     def perplexity(self) -> float:
         return float(np.exp(-self.log_probability / len(self.token_log_probabilities)))
+
+    def __str__(self) -> str:
+        return f"{self.log_probability:.4f}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**vars(self), "perplexity": self.perplexity}

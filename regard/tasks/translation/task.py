@@ -14,7 +14,9 @@ from regard.data.prepare import Builder
 from regard.models.conv import Convolutional
 from regard.models.rnn import Recurrent, RecurrentAttention
 from regard.models.transformer import Transformer
+from regard.notes import note
 from regard.tasks.task import Rehearsal, Task, Trained
+from regard.tasks.translation import verbs
 from regard.tasks.translation.assets import TranslationAssets, open_prepared
 from regard.tasks.translation.engine import choose_engine
 from regard.tasks.translation.training import (
@@ -25,6 +27,7 @@ from regard.tasks.translation.training import (
     rehearsed_sizes,
 )
 from regard.tasks.translation.translator import Translator
+from regard.tasks.translation.workers import cores
 
 if TYPE_CHECKING:  # what an extra installs
     from fastapi import FastAPI
@@ -41,8 +44,11 @@ def load(
     shortlist: bool = False,
     workers: int = 1,
 ) -> Translator:
-    """A Translator, and what decodes for it."""
+    """A Translator, and what decodes for it; `workers` 0 is one process for each core, and a GPU needs no company."""
+    workers = (workers or cores()) if trained.model.device.type == "cpu" else 1
     chosen = choose_engine(trained, name, engine, int8=int8, shortlist=shortlist, workers=workers)
+    if notice := getattr(chosen, "notice", ""):
+        note(notice)
     return Translator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance, chosen)
 
 
@@ -74,4 +80,7 @@ TASK = Task(
     load=load,
     serve=serve,
     front_page=front_page,
+    evaluate=verbs.evaluate,
+    score=verbs.score,
+    view=verbs.view,
 )

@@ -73,7 +73,7 @@ class Crew:
             if isinstance(error, BrokenProcessPool):
                 raise UsageError(
                     "a process that decodes died: for want of memory, or started from a script without"
-                    ' `if __name__ == "__main__":`. One worker (--workers 1) needs neither'
+                    ' `if __name__ == "__main__":`. One worker (`workers` 1) needs neither'
                 ) from None
             raise
         return found

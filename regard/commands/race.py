@@ -8,15 +8,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from regard.commands.app import DataFolder, RecipePath, app
-
-ENTRANTS = "rnn,rnn-attention,conv,transformer"
+import regard
+from regard.commands.app import DataFolder, RecipePath, app, command_line
 
 
 @app.command(epilog="Example: `regard race recipes/translate/tiny.toml --minutes 1`. The same command goes on.")
 def race(
     recipe: RecipePath,
-    architectures: Annotated[str, typer.Option(metavar="NAMES", help="Who runs, separated by commas.")] = ENTRANTS,
+    architectures: Annotated[
+        str, typer.Option(metavar="NAMES", help="Who runs, separated by commas.")
+    ] = "rnn,rnn-attention,conv,transformer",
     parameters: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Most parameters of each. [those of the recipe's model]")
     ] = None,
@@ -41,9 +42,12 @@ def race(
 
     Each lane is a run folder inside that of the race; Ctrl-C saves and leaves.
     """
-    from regard.experiments.race.lanes import Budget
-    from regard.experiments.race.track import race
-
     names = [name.strip() for name in architectures.split(",") if name.strip()]
-    budget = Budget(parameters, minutes)
-    race(recipe, names, overrides, budget, Console(), data=data, folder=run, page=output, test=test)
+    console = Console()
+    found = regard.race(
+        recipe, names, parameters=parameters, minutes=minutes, overrides=overrides, data=data, run=run, output=output,
+        test=test, console=console, command=command_line(),
+    )  # fmt: skip
+    if found.finished:
+        found.draw(console)
+        print(f"wrote {found.page}")

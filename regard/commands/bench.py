@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from regard.commands.app import app, errors
+import regard
+from regard.commands.app import app, command_line, say
 from regard.errors import UsageError
 
 bench = typer.Typer(
@@ -47,34 +45,14 @@ def layers(
     Time forward and with backward, memory, growth beside the theory, sequential operations, path length, and where
     self-attention is faster than the recurrent layer. Some minutes; Ctrl-C shows what was measured until then.
     """
-    from regard.experiments.bench.page import INSTEAD, write_layers
-    from regard.files import replacing
-    from regard.view.document import check_name
-
-    if output is not None:
-        check_name(output, INSTEAD)
+    found = regard.bench(
+        whole_numbers("--lengths", lengths), whole_numbers("--widths", widths), batch=batch, heads=heads, kernel=kernel,
+        window=window, repeats=repeats, threads=threads, output=output, numbers=as_json, command=command_line(),
+    )  # fmt: skip
     for path in (as_json, output):
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)  # now: after minutes of measuring it is too late to fail
-    numbers = whole_numbers("--lengths", lengths), whole_numbers("--widths", widths)
-
-    import torch
-
-    from regard.experiments.bench.growth import draw, report
-    from regard.experiments.bench.layers import Settings, measure
-
-    count = torch.get_num_threads() if threads is None else threads
-    found = measure(Settings(*numbers, batch, heads, kernel, window, repeats, count))
-    try:
-        draw(found, Console())
-    finally:  # also when nobody reads the tables to their end
-        if as_json is not None:
-            with replacing(as_json) as temporary:
-                temporary.write_text(json.dumps(report(found), indent=1), encoding="utf-8")
-            errors.print(f"wrote {as_json}", highlight=False)
-        if output is not None and found.cells:
-            write_layers(output, report(found), shlex.join(["regard", *sys.argv[1:]]))
-            errors.print(f"wrote {output}", highlight=False)
+        if path is not None and path.is_file():
+            say(f"wrote {path}")
+    found.draw(Console())
     if not found.complete:
         raise typer.Exit(INTERRUPTED)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+import regard
 from regard.commands.app import app
 
 
@@ -23,7 +24,4 @@ def serve(
     verbose: Annotated[bool, typer.Option("--verbose", help="Log every request, not only those refused.")] = False,
 ) -> None:
     """Translate, classify or write live in the browser, and answer programs by a JSON API."""
-    from regard.serve.limits import read_limits
-    from regard.serve.start import serve
-
-    serve(models, host, port, read_limits(limit), device=device, threads=threads, verbose=verbose)
+    regard.serve(models, host, port, limit, device=device, threads=threads, verbose=verbose)

@@ -1,0 +1,63 @@
+"""`regard evaluate`: how good a model is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import regard
+from regard.commands.app import (
+    Beam,
+    DataFolder,
+    EngineName,
+    Int8,
+    Json,
+    ModelName,
+    Shortlist,
+    SourceFile,
+    TargetFile,
+    Worker,
+    app,
+    print_json,
+)
+
+
+@app.command(epilog="Example: `regard evaluate runs/multi30k-en-de --paper`")
+def evaluate(
+    model: ModelName,
+    source: SourceFile = None,
+    target: TargetFile = None,
+    data: DataFolder = None,
+    beam: Beam = None,
+    paper: Annotated[bool, typer.Option("--paper", help="Also lower-cased, Moses-tokenised BLEU.")] = False,
+    as_json: Json = False,
+    output: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the model's answers here.")] = None,
+    save: Annotated[bool, typer.Option("--save", help="Store the scores in the model file.")] = False,
+    engine: EngineName = "native",
+    int8: Int8 = False,
+    shortlist: Shortlist = False,
+    workers: Worker = 0,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help="Not the recipe's: labelled text, or plain.")
+    ] = None,
+    stride: Annotated[
+        int | None, typer.Option(min=1, help="Language model: pieces by which its context slides.")
+    ] = None,
+) -> None:
+    """How good a model is, on its recipe's test sets or on given files.
+
+    Translation: BLEU, chrF and TER with their signatures (`--source` and `--target` give other text). Classification:
+    accuracy, macro-F1, confusion and calibration. Language model: perplexity per word.
+    """
+    found = regard.evaluate(
+        model, data=data, save=save, output=output, on_result=None if as_json else tell, source=source, target=target,
+        beam=beam, paper=paper, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride,
+    )  # fmt: skip
+    if as_json:
+        print_json(found.to_dict())
+
+
+def tell(result: regard.Result) -> None:
+    print("\n".join(result.lines()), flush=True)

@@ -1,0 +1,48 @@
+"""`regard train`: from a recipe to a run folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import regard
+from regard.commands.app import DataFolder, Overrides, RecipePath, app, command_line
+from regard.config import Recipe, task_settings
+from regard.errors import DataError
+
+
+@app.command(epilog="Example: `regard train my.toml --dry-run`, then `regard train my.toml`. The same command goes on.")
+def train(
+    recipe: RecipePath,
+    run: Annotated[Path | None, typer.Option(metavar="DIR", help="Run folder. [runs/NAME]")] = None,
+    data: DataFolder = None,
+    overrides: Overrides = [],  # noqa: B006
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Find mistakes, count, take two steps; train nothing.")
+    ] = False,
+) -> None:
+    """Train a recipe, or go on where its run folder stopped; Ctrl-C saves and leaves."""
+    if dry_run:
+        rehearsed = regard.rehearse(recipe, overrides=overrides, data=data)
+        print("\n".join(rehearsed.lines()))
+        if rehearsed.mistakes:
+            raise DataError("\n".join(rehearsed.mistakes))
+        return
+    done = regard.train(recipe, overrides=overrides, data=data, run=run)
+    if done.first:
+        report_outcome(done.reason, done.folder, done.recipe)
+
+
+def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
+    if reason == "interrupted":
+        print(f"stopped and saved. Go on with: {command_line()}")
+        return
+    how = {"patience": "no better for a while", "time": "time is up"}.get(reason, "all updates done")
+    print(f"{how}. The model is {folder / 'model.safetensors'}")
+    task = task_settings(recipe.task)
+    given = "" if recipe.data.test else "".join(f" --{name} FILE" for name in task.text_options)
+    print(f"Next: regard evaluate {folder}{given}    or: regard {task.verb} {folder} 'some text'")
+    if getattr(recipe.training, "probes", 0):
+        print(f"How its attention formed: regard view {folder} -o movie.html")

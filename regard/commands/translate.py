@@ -1,0 +1,89 @@
+"""`regard translate`: sentences in, translations out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+import regard
+from regard.commands.app import (
+    Beam,
+    EngineName,
+    Int8,
+    Json,
+    ModelName,
+    Shortlist,
+    Worker,
+    app,
+    counted,
+    say,
+    standard_input,
+)
+
+
+@app.command(epilog="Examples: `regard translate demo 'Ich habe Hunger.'`, `regard translate runs/x < in.de > out.en`")
+def translate(
+    model: ModelName,
+    text: Annotated[list[str] | None, typer.Argument(help="Texts; without any, lines of standard input.")] = None,
+    beam: Beam = None,
+    nbest: Annotated[int, typer.Option(min=1, help="Outputs per line, best first, as rank, score, text.")] = 1,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
+    temperature: Annotated[float, typer.Option(help="Sampling: below 1 is safer, above 1 wilder.")] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="Sampling: only the k most probable pieces.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Sampling: only the most probable pieces up to this sum.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Sampling: the same seed gives the same output.")] = 0,
+    prefix: Annotated[str, typer.Option(help="Text that every output begins with; an empty line stays empty.")] = "",
+    no_repeat_ngram: Annotated[
+        int | None, typer.Option(min=0, help="Never write a run of this many pieces twice.")
+    ] = None,
+    length_penalty: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a score: paper, mean or none. [recipe's]")
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="Strength of the paper's length penalty. [recipe's]")] = None,
+    max_ratio: Annotated[float | None, typer.Option(help="Longest output as a multiple of the source …")] = None,
+    max_extra: Annotated[int | None, typer.Option(help="… plus this many pieces.")] = None,
+    as_json: Json = False,
+    engine: EngineName = "native",
+    int8: Int8 = False,
+    shortlist: Shortlist = False,
+    workers: Worker = 0,
+    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+) -> None:
+    """Translate arguments or standard input: one line in, one line out."""
+    translator = regard.load(
+        model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers
+    )
+    options: dict[str, Any] = dict(
+        beam=beam, nbest=nbest, sample=sample, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
+        prefix=prefix, no_repeat_ngram=no_repeat_ngram, length_penalty=length_penalty, alpha=alpha,
+        max_ratio=max_ratio, max_extra=max_extra,
+    )  # fmt: skip
+    if not text and sys.stdin.isatty():
+        options["look_ahead"] = 1
+    split = cut = 0
+    answers = translator.stream(text or standard_input(), **options)
+    for translation in counted(answers, "Translating", len(text) if text else None):
+        split += translation.parts > 1
+        cut += translation.finish_reason == "length"
+        write(translation, nbest, as_json)
+    if split:
+        say(
+            f"regard: {split} text(s) longer than the {translator.longest} pieces this model was trained for "
+            "were translated in parts, split at sentence ends where there are any"
+        )
+    if cut:
+        say(f"regard: {cut} output(s) reached the length limit; see --max-ratio")
+
+
+def write(translation: regard.Translation, nbest: int, as_json: bool) -> None:
+    """One line, or one for each of the n best."""
+    if as_json:
+        print(json.dumps(translation.to_dict(), ensure_ascii=False), flush=True)
+    elif nbest > 1:
+        for rank, each in enumerate(translation.alternatives, start=1):
+            print(f"{rank}\t{each.score:.4f}\t{each.text}")
+    else:
+        print(translation.text, flush=True)

@@ -1,0 +1,112 @@
+"""What the verbs of every task do with a classifier: evaluate, score and view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from regard.data.labelled import Example
+from regard.errors import UsageError
+from regard.files import replacing
+from regard.notes import note
+from regard.tasks.classification.evaluation import (
+    LabelTest,
+    evaluate_labels,
+    file_labelled_set,
+    recipe_labelled_sets,
+)
+from regard.tasks.classification.page import MOST_WINDOWS, NOTE, Decision, draw_decision, write_decisions
+from regard.tasks.data_folder import keep_apart, with_data_folder
+from regard.tasks.task import Scored
+from regard.tasks.texts import require_text
+from regard.tasks.verbs import load
+
+
+def evaluate(
+    model: str | Path,
+    data: str | Path | None = None,
+    *,
+    file: str | Path | None = None,
+    output: str | Path | None = None,
+) -> Iterator[LabelTest]:
+    """Accuracy, macro-F1, calibration, confusion and the worst mistakes on each test set; the labels given become files of
+    the folder `output`."""
+    classifier = load(model, task="text-classification")
+    recipe = classifier.recipe
+    sets = (
+        [file_labelled_set(Path(file), recipe)]
+        if file is not None
+        else recipe_labelled_sets(with_data_folder(recipe, model, data))
+    )
+    folder = None if output is None else Path(output)
+    if folder is not None:
+        keep_apart((folder / f"{each.name}.tsv" for each in sets), (each.path for each in sets))
+    for test_set in sets:
+        with predictions(folder, test_set.name) as write:
+            found = evaluate_labels(classifier, test_set, write)
+        yield found
+
+
+@contextmanager
+def predictions(folder: Path | None, name: str) -> Iterator[Callable[[Example, str, float], None] | None]:
+    """Something to tell each answer to, which becomes a line `given TAB probability TAB label` of a file."""
+    if folder is None:
+        yield None
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / f"{name}.tsv") as temporary, temporary.open("w", encoding="utf-8", newline="\n") as lines:
+        yield lambda example, given, confidence: print(given, f"{confidence:.4f}", example.label, sep="\t", file=lines)
+
+
+def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> Iterator[Scored]:
+    """A classifier says how probable labels are, not texts."""
+    raise UsageError(f"{model} is a classifier: regard classify --all tells how probable each label is")
+
+
+@dataclass(frozen=True, repr=False)
+class SeenDecision:
+    """A text in as many windows as it was read in, at most eight."""
+
+    windows: Sequence[Decision]
+
+    def draw(self, console: Console) -> None:
+        """In a terminal, window by window."""
+        for each in self.windows:
+            draw_decision(each, console)
+        if more := self.windows[-1].windows - self.windows[-1].window:
+            console.print(Text(f"{more:,} more windows are not shown", "dim"))
+        console.print(Text(NOTE[0], "dim"))
+
+    def write(self, path: str | Path, command: str = "") -> None:
+        """As one HTML file that needs nothing else; `command` made it."""
+        write_decisions(Path(path), self.windows, command)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The decision, and what each word of a window had to do with it."""
+        first = self.windows[0]
+        return {
+            "text": first.text,
+            "label": first.label,
+            "probabilities": dict(first.probabilities),
+            "windows": [
+                {name: [[each.spelled(word), value] for word, value in each.by_word(name)] for name in each.names}
+                for each in self.windows
+            ],
+        }
+
+
+def view(model: str | Path, text: str | None = None) -> SeenDecision:
+    """Which words a decision looked at."""
+    text = require_text(model, text)
+    classifier = load(model, task="text-classification")
+    seen = list(islice(classifier.looks(text), MOST_WINDOWS))
+    if told := classifier.about_long(int(seen[0].gap is not None), int(seen[0].windows > 1)):
+        note(told)
+    return SeenDecision(seen)

@@ -1,0 +1,61 @@
+"""Where the text lies that a model's recipe names: a model file does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from regard.checkpoint import BUNDLED_FOLDER, find_model
+from regard.config import Recipe, recipes, task_settings
+from regard.data.corpus import BUNDLED
+from regard.errors import UsageError
+from regard.files import below
+
+R = TypeVar("R", bound=Recipe)
+
+
+def with_data_folder(recipe: R, model: str | Path, data: str | Path | None) -> R:
+    """A model file does not say where data lay; the recipe in its run folder, or whoever names a folder, does.
+
+    What a model file calls its data is read only below the folder that a person named, and never downloaded. What a bundled
+    model was tested on is bundled as well, in the quickstart's corpus.
+    """
+    file = find_model(model)
+    if data is None and file.parent == BUNDLED_FOLDER:
+        return replace(recipe, data=recipes.load(BUNDLED_FOLDER / "quickstart.toml").data)
+    stored = file.parent / "config.toml"
+    if stored.is_file():
+        return replace(recipe, data=recipes.load(stored, folder=data, finished=True).data)
+    files = [file for files in recipe.data.test.values() for file in files if not file.startswith(BUNDLED)]
+    if files and data is None:
+        raise UsageError(
+            f"a model file does not hold its test set, and that of {model} is {', '.join(files)}. Say in which folder "
+            f"with `data`, or give other text with {other_text(recipe)}"
+        )
+    if data is None:
+        return recipe
+    for each in (*recipe.data.valid, *files):
+        if not each.startswith(BUNDLED):
+            below(Path(data), each)
+    return replace(recipe, data=replace(recipe.data, folder=str(Path(data).resolve())))
+
+
+def other_text(recipe: Recipe) -> str:
+    """The options that give a model of this task other text, as messages name them."""
+    return " and ".join(f"`{name}`" for name in task_settings(recipe.task).text_options)
+
+
+def require_test(recipe: Recipe) -> None:
+    """Refuse to test on what a recipe does not name."""
+    if not recipe.data.test:
+        raise UsageError(f"the model's recipe names no test set; give other text with {other_text(recipe)}")
+
+
+def keep_apart(answers: Iterable[Path], read: Iterable[Path]) -> None:
+    """Refuse to write answers over text that is read."""
+    files = {file.resolve() for file in read}
+    for answer in answers:
+        if answer.resolve() in files:
+            raise UsageError(f"the answers would overwrite {answer}, which is tested on; give `output` another folder")

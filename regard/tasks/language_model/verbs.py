@@ -1,0 +1,93 @@
+"""What the verbs of every task do with a language model: evaluate, score and view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from regard.data.plain import documents_in, read_documents
+from regard.data.progress import progress
+from regard.errors import UsageError
+from regard.tasks.data_folder import with_data_folder
+from regard.tasks.language_model.evaluation import PerplexityTest, measure
+from regard.tasks.language_model.generator import TextGenerator
+from regard.tasks.language_model.page import TextLook, draw_writing, write_writing
+from regard.tasks.language_model.results import TextScore
+from regard.tasks.texts import in_blocks, require_text
+from regard.tasks.verbs import load
+
+SCORED_TOGETHER = 256
+
+
+def evaluate(
+    model: str | Path,
+    data: str | Path | None = None,
+    *,
+    file: str | Path | None = None,
+    stride: int | None = None,
+) -> Iterator[PerplexityTest]:
+    """Perplexity of the recipe's test sets, else of its validation text, or of a file."""
+    writer = load(model, task="text-generation")
+    for name, lines in texts_of(writer, model, file, data):
+        yield measured(writer, name, lines, stride)
+
+
+def texts_of(
+    writer: TextGenerator, model: str | Path, file: str | Path | None, data: str | Path | None
+) -> Iterator[tuple[str, Iterator[str]]]:
+    """Names and lines of what is evaluated."""
+    if file is not None:
+        yield Path(file).name, documents_in(Path(file), writer.recipe.data)
+        return
+    recipe = with_data_folder(writer.recipe, model, data)
+    for name, files in (recipe.data.test or {"valid": recipe.data.valid}).items():
+        yield name, read_documents(files, recipe.data)
+
+
+def measured(writer: TextGenerator, name: str, lines: Iterable[str], stride: int | None) -> PerplexityTest:
+    """With a progress bar."""
+    with progress() as bar:
+        task = bar.add_task(f"Reading {name}", total=None)
+        found = measure(
+            writer.model, writer.tokenizer, writer.recipe.data, lines, stride, lambda pieces: bar.advance(task, pieces)
+        )
+    if not found.pieces:
+        raise UsageError(f"{name} holds no text")
+    return PerplexityTest(name, found)
+
+
+def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> Iterator[TextScore]:
+    """Log-probability and perplexity per word of each text."""
+    if texts is None:
+        raise UsageError("give the texts whose probability is asked for")
+    writer = load(model, task="text-generation")
+    for block in in_blocks(texts, min(look_ahead, SCORED_TOGETHER)):
+        yield from writer.score(block)
+
+
+@dataclass(frozen=True, repr=False)
+class SeenText:
+    """What a language model expected at each place of a text."""
+
+    look: TextLook
+
+    def draw(self, console: Console) -> None:
+        """In a terminal."""
+        draw_writing(self.look, console)
+
+    def write(self, path: str | Path, command: str = "") -> None:
+        """As one HTML file that needs nothing else."""
+        write_writing(Path(path), self.look)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that the page shows, as plain JSON values."""
+        return self.look.to_dict()
+
+
+def view(model: str | Path, text: str | None = None) -> SeenText:
+    """What it expected, what came, and what it looked at meanwhile."""
+    return SeenText(load(model, task="text-generation").look(require_text(model, text)))

@@ -1,0 +1,165 @@
+"""What the verbs of every task do with a translator: evaluate, score and view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from regard.checkpoint import find_model
+from regard.config import ParallelText
+from regard.data.corpus import decode_pairs, read_pairs
+from regard.data.progress import progress
+from regard.errors import UsageError
+from regard.notes import note
+from regard.tasks.data_folder import keep_apart
+from regard.tasks.texts import in_blocks, require_text
+from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.evaluation import TranslationTest, test_sets_of
+from regard.tasks.translation.evaluation import evaluate as evaluate_on
+from regard.tasks.translation.movie_file import load_movie
+from regard.tasks.translation.page import scenes_of, write_page
+from regard.tasks.translation.results import PairScore
+from regard.tasks.translation.terminal import draw
+from regard.tasks.translation.translator import Translator
+from regard.tasks.verbs import load
+
+Pairs = Iterator[tuple[str, str]]
+
+
+def evaluate(
+    model: str | Path,
+    data: str | Path | None = None,
+    *,
+    source: str | Path | None = None,
+    target: str | Path | None = None,
+    beam: int | None = None,
+    paper: bool = False,
+    output: str | Path | None = None,
+    save: bool = False,
+    engine: str = "native",
+    int8: bool = False,
+    shortlist: bool = False,
+    workers: int = 1,
+) -> Iterator[TranslationTest]:
+    """Each test set translated and scored; the translations become files of the folder `output`."""
+    if save and (int8 or shortlist or engine != "native"):
+        raise UsageError("`save` stores what the model itself scores; leave out `engine`, `int8` and `shortlist`")
+    translator = load(
+        model, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers
+    )  # fmt: skip
+    sets = test_sets_of(translator, model, data, source, target)
+    files = {each.name: Path(output) / f"{each.name}.txt" for each in sets} if output is not None else {}
+    keep_apart(files.values(), (file for each in sets for file in each.files))
+    if output is not None:
+        Path(output).mkdir(parents=True, exist_ok=True)
+    for each in sets:
+        found = evaluate_on(translator, each, paper=paper, beam=beam)
+        if output is not None:
+            files[each.name].write_text("".join(f"{text}\n" for text in found.texts), encoding="utf-8")
+        yield found
+
+
+def score(
+    model: str | Path,
+    texts: Iterable[str | tuple[str, str]] | None,
+    look_ahead: int,
+    *,
+    source: str | Path | None = None,
+    target: str | Path | None = None,
+) -> Iterator[PairScore]:
+    """Of each pair how probable the target is; two files, or pairs, or lines that hold both."""
+    if isinstance(texts, list | tuple) and any(isinstance(each, str) and "\t" not in each for each in texts):
+        raise UsageError(
+            "a translation is scored with its source: lines of source, tab and target, or files by `source` and `target`"
+        )
+    translator = load(model, task="translation")
+    return stream_scores(translator, *given_pairs(texts, source, target), look_ahead)
+
+
+def given_pairs(
+    texts: Iterable[str | tuple[str, str]] | None,
+    source: str | Path | None,
+    target: str | Path | None,
+    *,
+    empty: bool = False,
+) -> tuple[Pairs, str]:
+    """The pairs of two files, or those given, and where they stand; with `empty`, an empty line is an empty pair."""
+    if (source is None) != (target is None):
+        raise UsageError("`source` and `target` go together")
+    if source is not None and target is not None:
+        files = str(Path(source).resolve()), str(Path(target).resolve())
+        return read_pairs(files, ParallelText(), "input"), f"{source} and {target}"
+    if texts is None:
+        raise UsageError("give pairs of texts, or files by `source` and `target`")
+    place = str(getattr(texts, "name", "the pairs"))
+    lines = (each if isinstance(each, str) else "\t".join(" ".join(text.split()) for text in each) for each in texts)
+    return decode_pairs((line if line.strip() or not empty else "\t" for line in lines), place), place
+
+
+def stream_scores(translator: Translator, pairs: Pairs, place: str, look_ahead: int) -> Iterator[PairScore]:
+    """So many pairs at a time are computed together; one that cannot be is named by its line."""
+    before = 0
+    for block in in_blocks(pairs, look_ahead):
+        try:
+            found = translator.score([source for source, _ in block], [target for _, target in block])
+        except UsageError:  # of one of them: those before it are answered first
+            for number, pair in enumerate(block, start=before + 1):
+                try:
+                    yield translator.score(*pair)
+                except UsageError as error:
+                    raise UsageError(f"{place}, line {number}: {error}") from None
+        else:
+            yield from found
+        before += len(block)
+
+
+@dataclass(frozen=True, repr=False)
+class SeenTranslation:
+    """A text in as many parts as it was translated in, and the movie of the run, if there is one."""
+
+    parts: Sequence[Attention]
+    movie: Mapping[str, Any] | None = None
+
+    def draw(self, console: Console) -> None:
+        """In a terminal, part by part."""
+        for number, each in enumerate(self.parts):
+            if number:
+                console.print()
+            draw(each, console)
+
+    def write(self, path: str | Path, command: str = "") -> None:
+        """As one HTML file that needs nothing else."""
+        write_page(Path(path), self.parts, self.movie)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that the page shows, as plain JSON values."""
+        return {"scenes": scenes_of(self.parts), "movie": self.movie}
+
+
+def view(
+    model: str | Path,
+    text: str | None = None,
+    *,
+    beam: int | None = None,
+    engine: str = "native",
+    int8: bool = False,
+    shortlist: bool = False,
+) -> SeenTranslation:
+    """Every attention weight of the very text that `translate` writes with the same options."""
+    movie = load_movie(find_model(model).parent)
+    if text is None and movie is not None:
+        text = str(movie["probes"][0]["source"]["text"])
+    text = require_text(model, text, "it has no movie to take it from")
+    translator = load(model, task="translation", engine=engine, int8=int8, shortlist=shortlist)
+    with progress() as bar:
+        seen = list(bar.track(translator.attentions(text, beam=beam), description="Looking"))
+    if len(seen) > 1:
+        note(
+            f"the text is longer than the {translator.longest} pieces this model was trained for; "
+            f"it is shown in {len(seen)} parts, split at sentence ends where there are any"
+        )
+    return SeenTranslation(seen, movie)

@@ -1,0 +1,163 @@
+"""What can be done with a trained model of any task: its row does it, and says which options it understands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import torch
+
+from regard.checkpoint import BUNDLED_FOLDER, find_model, store_scores, task_of
+from regard.config import task_settings
+from regard.errors import UsageError
+from regard.tasks.registry import find_task, own_options
+from regard.tasks.task import Result, Scored, Seen, Task
+from regard.tasks.texts import LOOK_AHEAD
+from regard.tasks.trained import load_trained
+from regard.view.document import check_name
+
+if TYPE_CHECKING:
+    from regard.tasks.classification.classifier import Classifier
+    from regard.tasks.language_model.generator import TextGenerator
+    from regard.tasks.translation.translator import Translator
+
+
+@overload
+def load(
+    model: str | Path,
+    device: str = ...,
+    *,
+    task: Literal["translation", "translate"],
+    engine: str = ...,
+    int8: bool = ...,
+    shortlist: bool = ...,
+    workers: int = ...,
+) -> Translator: ...
+@overload
+def load(model: str | Path, device: str = ..., *, task: Literal["text-classification", "classify"]) -> Classifier: ...
+@overload
+def load(
+    model: str | Path, device: str = ..., *, task: Literal["text-generation", "language-model"]
+) -> TextGenerator: ...
+@overload
+def load(model: str | Path, device: str = ..., *, task: str | None = ..., **options: Any) -> Any: ...
+
+
+def load(model: str | Path, device: str = "cpu", *, task: str | None = None, **options: Any) -> Any:
+    """A trained model by run folder, file or bundled name: `regard.load("demo").translate("Ich habe Hunger.")`.
+
+    What comes back can do what the model was trained for: a Translator, a Classifier or a TextGenerator; with `task`, a model
+    of another is refused. The rest is about the speed of translation (docs/performance.md): `engine` is native,
+    ctranslate2 or auto; `int8` computes in 8 bits; `shortlist` looks only for tokens that translate a sentence's own;
+    `workers` processes share many sentences, 0 means one for each core.
+    """
+    wanted = None if task is None else task_settings(task)
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # of a word that torch does not know, of a GPU that is not there
+        raise UsageError(f"cannot compute on the device {device!r}: {str(error).splitlines()[0]}") from None
+    trained = load_trained(model, device)
+    row = find_task(trained.recipe.task)
+    if wanted is not None and wanted.name != row.name:
+        raise UsageError(f"{model} cannot {wanted.verb}: its task is {row.name!r}. Try: regard {row.verb} {model}")
+    return row.load(trained, model, **own_options(row, "load", options, str(model)))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a model came to on each test set."""
+
+    model: str
+    results: tuple[Result, ...]
+
+    def __getitem__(self, name: str) -> Result:
+        """That of one test set."""
+        return {each.name: each for each in self.results}[name]
+
+    def lines(self) -> list[str]:
+        """For people."""
+        return [line for each in self.results for line in each.lines()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON, by test set."""
+        return {each.name: each.to_dict() for each in self.results}
+
+
+def evaluate(
+    model: str | Path,
+    *,
+    data: str | Path | None = None,
+    save: bool = False,
+    output: str | Path | None = None,
+    on_result: Callable[[Result], None] | None = None,
+    **options: Any,
+) -> Evaluation:
+    """How good a model is, on its recipe's test sets (in the folder `data`) or on text that `options` give.
+
+    `save` stores the scores in the model file, `output` is a folder for the model's answers, and `on_result` is told what
+    each test set came to as soon as it is known. Of translation, `source` and `target` are files, `beam` and `paper` (also
+    lower-cased, Moses-tokenised BLEU) are about the scores, and `engine`, `int8`, `shortlist` and `workers` as in `load`.
+    Of classification and language models, `file` is other text; of the latter, `stride` is by how many tokens the context
+    slides.
+    """
+    file, row = find_model(model), row_of(model)
+    if save and file.resolve().parent == BUNDLED_FOLDER.resolve():
+        raise UsageError(f"{model} is part of regard and stays as it is; leave out `save`, or copy {file}")
+    own = own_options(row, "evaluate", {**options, "output": output}, str(model))
+    if row.understands("evaluate", "save"):
+        own["save"] = save
+    results = []
+    for result in door(row, "evaluate", model)(model, data, **own):
+        results.append(result)
+        if on_result is not None:
+            on_result(result)
+    if save:
+        store_scores(file, {each.name: each.stored() for each in results})
+    return Evaluation(str(model), tuple(results))
+
+
+def score(
+    model: str | Path, texts: Iterable[Any] | None = None, *, look_ahead: int = LOOK_AHEAD, **options: Any
+) -> Iterator[Scored]:
+    """How probable a model finds each of any number of texts, in order and in bounded memory.
+
+    A language model takes texts. A translator takes pairs (source, target), lines `source TAB target`, or two files `source`
+    and `target`. `look_ahead` texts are read before the first is answered.
+    """
+    row = row_of(model)
+    own = own_options(row, "score", options, str(model))
+    found: Iterator[Scored] = door(row, "score", model)(model, texts, look_ahead, **own)
+    return found
+
+
+def view(
+    model: str | Path, text: str | None = None, *, output: str | Path | None = None, command: str = "", **options: Any
+) -> Seen:
+    """What a model attends to while it works on a text: to draw in a terminal, or to write as a page.
+
+    `output` is where to write the page at once, and `command` what it should say it was made by. Of translation, `beam`,
+    `engine`, `int8` and `shortlist` are as in `translate` and `load`; without a text, it is the first of the run's movie.
+    """
+    if output is not None:
+        check_name(Path(output))
+    row = row_of(model)
+    own = own_options(row, "view", options, str(model))
+    seen: Seen = door(row, "view", model)(model, text, **own)
+    if output is not None:
+        seen.write(output, command)
+    return seen
+
+
+def row_of(model: str | Path) -> Task:
+    """The row of a model's task."""
+    return find_task(task_of(model))
+
+
+def door(row: Task, name: str, model: str | Path) -> Callable[..., Any]:
+    """What a row does for a verb, if it does anything."""
+    function: Callable[..., Any] | None = getattr(row, name)
+    if function is None:
+        raise UsageError(f"there is no `{name}` for models of the task {row.name!r}, such as {model}")
+    return function

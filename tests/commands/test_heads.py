@@ -1,0 +1,26 @@
+"""`regard heads`: a table, JSON, a page; tests/tasks/test_heads.py asks whether the numbers are right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.commands.calling import fail, succeed
+
+
+def test_a_table_or_json_and_a_page(run: Path, folder: Path, tmp_path: Path) -> None:
+    files = ("--source", folder / "test.de", "--target", folder / "test.en", "--sentences", 3)
+    page = tmp_path / "heads.html"
+    answer = succeed("heads", run, *files, "-o", page)
+    assert "cross-attention" in answer.out
+    assert answer.err == f"wrote {page}\n"
+    assert f"regard heads {run}" in page.read_text(encoding="utf-8")
+    found = json.loads(succeed("heads", run, "--sentences", 3, "--test", "test", "--json").out)
+    assert (found["sentences"], found["test_set"]) == (3, "test")
+    assert {each["kind"] for each in found["heads"]} == {"encoder", "decoder", "cross"}
+
+
+def test_mistakes(run: Path, tmp_path: Path) -> None:
+    assert "could be anything" in fail("heads", run, "-o", tmp_path / "heads.txt")
+    assert "no test set 'tests'. Did you mean 'test'?" in fail("heads", run, "--test", "tests")
+    assert "--source and --target go together" in fail("heads", run, "--source", tmp_path / "x")
