@@ -96,10 +96,10 @@ def rehearse(
     part = training.batch_tokens // training.accumulate
     tokens = min(part, REHEARSED_TOKENS)
     optimizer = build_optimizer(model, training)
-    objective = Objective(model, partial(row.rehearsal.loss, recipe))
+    objective = Objective(model, partial(row.rehearsal.loss, settings))
     losses, seconds = [], []
     for number in (1, 2):
-        batch = row.rehearsal.batch(recipe, tokens)
+        batch = row.rehearsal.batch(settings, tokens)
         began = time.perf_counter()
         done = take_update(objective, optimizer, [batch], training, number, ALONE)
         losses.append(done.loss / done.tokens)

@@ -52,7 +52,7 @@ def test_one_line_in_one_line_out(rhymes: Path) -> None:
     answer = succeed("generate", rhymes, "--max-new-tokens", 15, "--temperature", 1, stdin=given)
     assert len(answer.lines) == len(prompts)
     assert "1 prompt(s) longer than the" in answer.err
-    found = regard.load(run).generate(prompts, max_new_tokens=15, temperature=1.0)
+    found = regard.load(rhymes).generate(prompts, max_new_tokens=15, temperature=1.0)
     assert answer.lines == [(each.prompt + each.text).replace("\n", " ") for each in found]
     twice = succeed("generate", rhymes, "--max-new-tokens", 5, "--count", 2, stdin=given)
     assert len(twice.lines) == 2 * len(prompts)
@@ -73,9 +73,9 @@ def test_greedy_needs_no_seed(rhymes: Path) -> None:
     assert one.out == other.out
 
 
-def test_the_old_name_of_an_option_still_works_and_is_not_shown(run: Path) -> None:
-    old, new = (succeed("generate", run, "Tom", option, 7).out for option in ("--most", "--max-new-tokens"))
-    assert old == new != succeed("generate", run, "Tom", "--max-new-tokens", 20).out
+def test_the_old_name_of_an_option_still_works_and_is_not_shown(rhymes: Path) -> None:
+    old, new = (succeed("generate", rhymes, "Tom", option, 7).out for option in ("--most", "--max-new-tokens"))
+    assert old == new != succeed("generate", rhymes, "Tom", "--max-new-tokens", 20).out
     assert "--most" not in succeed("generate", "--help").out
 
 
