@@ -113,7 +113,7 @@ def test_other_architectures_are_asked_for_what_they_have() -> None:
         (["model.head=4"], ["Did you mean 'model.heads'?"]),
         (["model.heads"], ["cannot read --vary 'model.heads'"]),
         (["model.heads=1,"], ["cannot read --vary 'model.heads=1,'"]),
-        (["training.seed=2,3"], ["there is --seeds"]),
+        (["training.seed=2,3"], ["there is `seeds`"]),
         (["data.max_tokens=5"], ["compared on the same text"]),
         (["model.heads=1", "model.heads=4,1"], ["heads 2 → 1 is there already"]),
     ],

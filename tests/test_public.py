@@ -129,18 +129,20 @@ def test_an_unknown_task_is_refused_with_a_hint() -> None:
 
 def test_options_of_other_tasks_are_refused_as_python_spells_them() -> None:
     with pytest.raises(
-        UsageError, match="^`stride` is of the task 'text-generation'; the task of demo is 'translation'"
+        UsageError, match=r"^`stride` is of the task 'text-generation'; the task of demo is 'translation'"
     ):
         regard.evaluate("demo", stride=3)
-    with pytest.raises(UsageError, match="^`file` is of the task 'text-classification' or 'text-generation'"):
+    with pytest.raises(UsageError, match=r"^`file` is of the task 'text-classification' or 'text-generation'"):
         regard.evaluate("demo", file="x")
-    with pytest.raises(UsageError, match="^there is no option `biam`. Did you mean 'beam'?"):
+    with pytest.raises(UsageError, match=r"^there is no option `biam`. Did you mean 'beam'?"):
         regard.view("demo", "Ja.", biam=3)
-    with pytest.raises(UsageError, match="^there is no option `shortlst`. Did you mean 'shortlist'?"):
+    with pytest.raises(UsageError, match=r"^there is no option `shortlst`. Did you mean 'shortlist'?"):
         regard.load("demo", shortlst=True)
-    with pytest.raises(UsageError, match="^`source` and `target` go together"):
+    with pytest.raises(UsageError, match=r"^`source` and `target` go together"):
         regard.evaluate("demo", source="x")
-    with pytest.raises(UsageError, match="^`shortlist` is of the native engine; leave it out, or `engine` ctranslate2"):
+    with pytest.raises(
+        UsageError, match=r"^`shortlist` is of the native engine; leave it out, or `engine` ctranslate2"
+    ):
         regard.load("demo", engine="ctranslate2", shortlist=True)
 
 
@@ -210,7 +212,7 @@ def test_an_evaluation_by_name(tmp_path: Path) -> None:
 def test_a_look_is_written_where_it_should(tmp_path: Path) -> None:
     regard.view("demo", "Ja.", output=tmp_path / "page.html")
     assert "Ja." in (tmp_path / "page.html").read_text(encoding="utf-8")
-    with pytest.raises(UsageError, match="should end in .html"):
+    with pytest.raises(UsageError, match=r"should end in \.html"):
         regard.view("demo", "Ja.", output=tmp_path / "page.png")
 
 

@@ -138,7 +138,7 @@ def test_a_classifier_on_a_file(moods: Path, tmp_path: Path) -> None:
     assert "would overwrite" in said
     assert (tmp_path / "mine").read_bytes() == before
     assert "is a classifier: regard classify --all" in fail("score", moods, "text")
-    assert "--stride is of the task 'language-moods'" in fail("evaluate", moods, "--stride", 3)
+    assert "--stride is of the task 'text-generation'" in fail("evaluate", moods, "--stride", 3)
     assert "--beam is of the task 'translation'" in fail("view", moods, "text", "--beam", 3)
 
 

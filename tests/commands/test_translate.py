@@ -17,6 +17,7 @@ import pytest
 
 import regard
 from regard.commands.translate import translate
+from regard.tasks.registry import find_task
 from regard.tasks.translation.results import Options
 from tests.commands.calling import ROOT, SENTENCE, fail, succeed
 
@@ -111,7 +112,7 @@ def test_options_that_cannot_be(run: Path) -> None:
 def test_every_option_is_one_of_translate() -> None:
     """All but the size of batches, which changes no output."""
     parameters = set(inspect.signature(translate).parameters)
-    of_loading = set(inspect.signature(regard.load).parameters)  # the model, and what decodes
+    of_loading = {*inspect.signature(regard.load).parameters, *find_task("translation").options("load")}
     assert parameters - {"text", "as_json"} - of_loading == set(Options.__annotations__) - {"batch_tokens"}
 
 

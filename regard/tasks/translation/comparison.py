@@ -16,7 +16,7 @@ from regard.tasks.translation.evaluation import (
     choose,
     hypotheses,
     require_same,
-    test_sets_of,
+    sets_to_test,
     translate_all,
 )
 from regard.tasks.translation.translator import Translator
@@ -86,7 +86,7 @@ def _with_sets(
     name: str, data: Place | None, source: Place | None, target: Place | None
 ) -> tuple[Translator, list[TestSet]]:
     translator = load(name, task="translation")
-    return translator, test_sets_of(translator, name, data, source, target)
+    return translator, sets_to_test(translator, name, data, source, target)
 
 
 def _judged_by(

@@ -52,7 +52,7 @@ class TranslationTest:
         return [f"{self.name} ({len(self.texts):,} sentences)", *(f"  {each.format()}" for each in self.scores)]
 
 
-def test_sets_of(
+def sets_to_test(
     translator: Translator,
     model: str | Path,
     data: str | Path | None = None,

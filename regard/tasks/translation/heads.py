@@ -10,7 +10,7 @@ from regard.data.progress import progress
 from regard.data.sampling import evenly
 from regard.errors import UsageError
 from regard.evaluation.compare import compare
-from regard.tasks.translation.evaluation import TestSet, choose, test_sets_of
+from regard.tasks.translation.evaluation import TestSet, choose, sets_to_test
 from regard.tasks.translation.heads_page import HeadImportance, check_name
 from regard.tasks.translation.translator import Translator
 from regard.tasks.verbs import load
@@ -37,7 +37,7 @@ def heads(
     if output is not None:
         check_name(Path(output))
     translator = load(model, task="translation")
-    test_set = choose(test_sets_of(translator, model, data, source, target), test)[0]
+    test_set = choose(sets_to_test(translator, model, data, source, target), test)[0]
     found = head_importance(translator, test_set, sentences=sentences)
     if output is not None:
         found.write(output, command)

@@ -18,7 +18,7 @@ from regard.notes import note
 from regard.tasks.data_folder import keep_apart
 from regard.tasks.texts import in_blocks, require_text
 from regard.tasks.translation.attention import Attention
-from regard.tasks.translation.evaluation import TranslationTest, test_sets_of
+from regard.tasks.translation.evaluation import TranslationTest, sets_to_test
 from regard.tasks.translation.evaluation import evaluate as evaluate_on
 from regard.tasks.translation.movie_file import load_movie
 from regard.tasks.translation.page import scenes_of, write_page
@@ -51,7 +51,7 @@ def evaluate(
     translator = load(
         model, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers
     )  # fmt: skip
-    sets = test_sets_of(translator, model, data, source, target)
+    sets = sets_to_test(translator, model, data, source, target)
     files = {each.name: Path(output) / f"{each.name}.txt" for each in sets} if output is not None else {}
     keep_apart(files.values(), (file for each in sets for file in each.files))
     if output is not None:
