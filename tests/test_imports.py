@@ -43,11 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "attention.changes",
         "attention.record",
         "training.loss",
-<<<<<<< HEAD
-        "training.trainable",
-=======
         "training.trainable",  # what a task hands the loop
->>>>>>> w2-api
         "checkpoint",
         "export",  # what else can decode
         "decoding",
@@ -61,26 +57,18 @@ MAY_IMPORT: dict[str, set[str]] = {
         "attention.scaled_dot",
         "data",
         "decoding",
-<<<<<<< HEAD
         "tasks.task",
         "tasks.trained",
         "tasks.translation.native",
     },
     "serve": {"checkpoint", "tasks.registry", "tasks.task", "view"},  # it asks the rows, and knows no task
+    "commands": {"plugins"},  # and the public names
 }
 # What single modules may import besides, by a pattern.
 MODULES_MAY_IMPORT: dict[str, set[str]] = {
     "tasks.*.routes": {"serve"},  # a task's part of the service, which only the service imports, through the row
     "tasks.*.schemas": {"serve.schemas"},
     "tasks.*.task": {"serve.service", "serve.limits"},  # types only
-=======
-        "tasks.task",  # Trained: a model with all that its file holds
-        "tasks.trained",
-        "tasks.translation.native",
-    },
-    "serve": {"checkpoint", "tasks", "view"},
-    "commands": {"runs"},  # and the public names; runs until training is one of them
->>>>>>> w2-api
 }
 MAY_IMPORT_ALL = {
     "__init__",
@@ -123,13 +111,7 @@ def imports_of(source: str, module: str, is_package: bool = False) -> Iterator[I
             elif isinstance(child, ast.ImportFrom):
                 for alias in child.names:
                     yield Import(_target(child, alias.name, module, is_package), child.lineno, late)
-<<<<<<< HEAD
-            elif isinstance(child, ast.Call) and _is_import_call(child) and module == "regard.tasks.registry":
-                yield Import("regard.tasks", child.lineno, late)  # rooms by name: that is what a registry is for
-            elif isinstance(child, ast.Call) and _is_import_call(child):
-=======
             elif isinstance(child, ast.Call) and _is_import_call(child) and module not in BY_TABLE:
->>>>>>> w2-api
                 assert isinstance(child.args[0], ast.Constant), (
                     f"{module}, line {child.lineno}: name the module plainly"
                 )
