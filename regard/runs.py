@@ -30,7 +30,7 @@ from regard.tasks.trained import save_trained
 from regard.training.diary import Diary, require_tensorboard
 from regard.training.distributed import Workers, join
 from regard.training.loop import Loop, Outcome
-from regard.training.run_folder import Progress, RunFolder
+from regard.training.run_folder import MICRO_BATCHES, Progress, RunFolder
 
 CONFIG = "config.toml"
 # When this file is imported: what cannot be told should be said before training, not after.
@@ -135,7 +135,7 @@ def basis(prepared: Prepared, micro_batches: int) -> dict[str, str]:
         for name, each in prepared.assets.write().content.items()
     }
     return {
-        "micro-batches of an update (training.accumulate × processes)": str(micro_batches),
+        MICRO_BATCHES: str(micro_batches),
         **assets,
         **{f"sha256 of {name}": checksum[:12] for name, checksum in prepared.checksums.items()},
     }

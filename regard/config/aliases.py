@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
+
+from regard.config.tasks import TASKS, names
 
 PRESENT = {
     "data.max_pieces": "data.max_tokens",
     "tokenizer.pieces": "tokenizer.vocabulary",
 }
 """By what a setting was called before, what it is called now; it never moves to another section."""
+
+ONCE_OF_ALL = ("training.validate_sentences", "training.probes", "training.probe_every")
+"""What every task could be told when model files had format 1, and stored, though only one ever heeded it."""
 
 
 def renamed(given: dict[str, Any]) -> list[str]:
@@ -20,4 +26,19 @@ def renamed(given: dict[str, Any]) -> list[str]:
         if isinstance(content, dict) and key in content and new not in content:
             given[section] = {new if name == key else name: value for name, value in content.items()}
             notes.append(f"{old} is now called {present}")
+    return notes
+
+
+def dropped(given: dict[str, Any]) -> list[str]:
+    """Take out of `given` what its task could be told once, but never heeded → a sentence for each."""
+    task = given.get("task", next(iter(TASKS)))
+    row = names().get(task) if isinstance(task, str) else None
+    notes = []
+    for section, key in (name.split(".") for name in ONCE_OF_ALL):
+        content = given.get(section)
+        if row is None or not isinstance(content, dict) or key not in content:
+            continue
+        if key not in {each.name for each in fields(row.sections[section])}:
+            given[section] = {name: value for name, value in content.items() if name != key}
+            notes.append(f"{section}.{key} means nothing to the task {row.name!r}, and is ignored")
     return notes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import nn
 
 from regard import config
@@ -14,6 +13,7 @@ from regard.config.tasks import names, task_settings
 from regard.data.prepare import Prepared
 from regard.data.prepare import prepare as prepare_with
 from regard.errors import UsageError
+from regard.models.outline import outline
 
 if TYPE_CHECKING:
     from regard.tasks.task import Task
@@ -63,7 +63,7 @@ def prepare(recipe: config.Recipe, *, workers: int | None = None, show: bool = T
 
 def count_parameters(settings: config.Model, *sizes: int) -> int:
     """How many numbers such a model learns; it is built without any memory for them."""
-    with torch.device("meta"):
+    with outline():
         model: nn.Module = build(settings, *sizes)
         return sum(parameter.numel() for parameter in model.parameters())
 

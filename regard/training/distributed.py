@@ -93,7 +93,10 @@ def spread(objective: nn.Module, layers: list[nn.Module], workers: Workers, shar
             fully_shard(part, mesh=mesh)
         return objective
     objective.to(workers.device)
-    return objective if workers.count == 1 else nn.parallel.DistributedDataParallel(objective)
+    if workers.count == 1:
+        return objective
+    # The only buffers are tables of positions, as long in each process as its own longest sequence.
+    return nn.parallel.DistributedDataParallel(objective, broadcast_buffers=False)
 
 
 def without_exchange(objective: nn.Module, last: bool) -> AbstractContextManager[Any]:
