@@ -23,6 +23,7 @@ from torch import Tensor
 
 from regard import __version__, files
 from regard.config import Recipe, recipes, task_settings
+from regard.config.aliases import drop_unheeded
 from regard.errors import CheckpointError, ConfigError, UsageError, did_you_mean
 
 FORMAT = 2
@@ -109,6 +110,7 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
                 name: json.loads(metadata[name] if name != "facts" else metadata.get(name, "{}")) for name in names
             }
             parts["assets"] = {"tokenizer": parts.pop("tokenizer"), **parts.pop("facts")}
+            drop_unheeded(parts["recipe"])
             told = parts["provenance"].items()
             parts["provenance"] = {FORMAT_1_PROVENANCE.get(name, name): value for name, value in told}
         else:

@@ -26,7 +26,7 @@ ODD = [
     None, True, 0, -1, 3, 2**70, 0.5, float("nan"), float("inf"), "", "x", "\x1b[2J", "\ud800", [], [1], [[]], [{}], {}, {"x": 1},
     {"": None}, [{"name": 3, "value": "x"}], {"test": [{"name": "BLEU", "value": None}]}, {"test": []}, {"test": {"name": 1}},
 ]  # fmt: skip
-EVERY = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+EVERY = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 TALL = torch.zeros(3, 5)
 Draw = Callable[[Any], Any]
 
@@ -59,8 +59,8 @@ def load_and_use(path: Path) -> None:
             model.classify(["a good film"])
         store_scores(path, {"new": []})
         assert regard.load(path).provenance["scores"]["new"] == []
-    except RegardError as error:
-        assert str(error)
+    except RegardError:
+        return  # which is a message, not a traceback
 
 
 @EVERY
@@ -102,9 +102,11 @@ def test_tensors_of_another_kind(tmp_path_factory: pytest.TempPathFactory, data:
     dtypes = [torch.bool, torch.uint8, torch.int64, torch.float64, torch.bfloat16, torch.complex64, torch.float8_e4m3fn]
     strange = some.one_of(
         some.sampled_from(dtypes).map(lambda dtype: {name: tensor.float().to(dtype)}),
-        some.sampled_from([TALL, tensor[:0], tensor[None], tensor.flatten()]).map(lambda each: {name: each}),
+        some.sampled_from([TALL, tensor[:0].clone(), tensor[None].clone(), tensor.flatten().clone()]).map(
+            lambda each: {name: each}
+        ),
         some.sampled_from(["\x1b[2J", "", "asset.", "asset.lexicon.x", "lexicon.", "lexicon.table", "x" * 500]).map(
-            lambda other: {other: tensor}
+            lambda other: {other: tensor.clone()}
         ),
         some.just({name: torch.full_like(tensor, -7)}),
         some.just({name: torch.full_like(tensor, 120)}),

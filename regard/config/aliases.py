@@ -29,16 +29,13 @@ def renamed(given: dict[str, Any]) -> list[str]:
     return notes
 
 
-def dropped(given: dict[str, Any]) -> list[str]:
-    """Take out of `given` what its task could be told once, but never heeded → a sentence for each."""
+def drop_unheeded(given: dict[str, Any]) -> None:
+    """Take out of what a file of that time states what its task never heeded; whoever writes it today is told."""
     task = given.get("task", next(iter(TASKS)))
     row = names().get(task) if isinstance(task, str) else None
-    notes = []
     for section, key in (name.split(".") for name in ONCE_OF_ALL):
         content = given.get(section)
-        if row is None or not isinstance(content, dict) or key not in content:
+        if row is None or not isinstance(content, dict):
             continue
         if key not in {each.name for each in fields(row.sections[section])}:
             given[section] = {name: value for name, value in content.items() if name != key}
-            notes.append(f"{section}.{key} means nothing to the task {row.name!r}, and is ignored")
-    return notes

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from regard.config.aliases import PRESENT, dropped, renamed
+from regard.config.aliases import PRESENT, drop_unheeded, renamed
 from regard.config.data import Data, is_plain
 from regard.config.field import bounds_of
 from regard.config.recipe import Recipe, TaskSettings
@@ -55,9 +55,11 @@ def load(
     except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         raise ConfigError([f"{path} is not valid TOML: {error}"]) from None
     given.setdefault("name", path.stem)
-    for note in [*renamed(given), *dropped(given)]:
-        if not finished:  # nobody will mend what a run wrote down
-            print(f"regard: {called}: {note}", file=sys.stderr)
+    notes = renamed(given)
+    if finished:
+        drop_unheeded(given)
+    for note in () if finished else notes:  # nobody will mend what a run wrote down
+        print(f"regard: {called}: {note}", file=sys.stderr)
     mistakes = [] if folder is None or Path(folder).is_dir() else [f"no folder {folder} to take data from"]
     overrides = tuple(overrides)
     mistakes += _override(given, overrides)
@@ -104,7 +106,6 @@ def parse(settings: Mapping[str, Any], where: str = "settings") -> Recipe:
     """A recipe from nested dictionaries, such as those stored in a model file."""
     given = dict(settings)
     renamed(given)
-    dropped(given)
     recipe, mistakes = _build(given, Origin(Path(where)))
     if mistakes:
         raise ConfigError(mistakes)

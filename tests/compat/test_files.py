@@ -18,7 +18,7 @@ from rich.console import Console
 import regard
 from regard.checkpoint import MODEL, read
 from regard.config import recipes
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, ConfigError
 from regard.runs import train
 from regard.tasks.registry import all_tasks, find_task, prepare
 from tests.compat.make_files import ENDED, FILES, ON, RUNS, answers
@@ -68,11 +68,12 @@ def test_an_old_recipe_loads_with_a_note(path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("key", ["validate_sentences", "probes", "probe_every"])
-def test_what_a_task_never_heeded_is_ignored(tmp_path: Path, key: str, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "old.toml"
+def test_what_a_task_never_heeded_is_ignored_in_what_a_run_wrote_down(tmp_path: Path, key: str) -> None:
+    path = tmp_path / "config.toml"
     path.write_text(f'task = "classify"\n[training]\n{key} = 7\n', encoding="utf-8")
-    assert recipes.load(path).task == "text-classification"
-    assert f"training.{key} means nothing to the task 'text-classification', and is ignored" in capsys.readouterr().err
+    assert recipes.load(path, finished=True).task == "text-classification"
+    with pytest.raises(ConfigError, match=f"unknown setting 'training.{key}'"):
+        recipes.load(path)
 
 
 @pytest.mark.parametrize("name", RUNS)
