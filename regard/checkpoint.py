@@ -23,6 +23,7 @@ from torch import Tensor
 
 from regard import __version__, files
 from regard.config import Recipe, recipes, task_settings
+from regard.config.aliases import drop_unheeded
 from regard.config.tasks import names
 from regard.errors import CheckpointError, ConfigError, UsageError, did_you_mean
 
@@ -31,6 +32,9 @@ MODEL = "model.safetensors"
 ASSET = "asset."
 BUNDLED = ("demo",)
 BUNDLED_FOLDER = Path(str(resources.files("regard") / "bundled"))
+
+WEIGHTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+"""What weights can be stored as."""
 
 FORMAT_1_ASSETS = ("lexicon.",)
 """Tensors of format 1 that are no weights."""
@@ -123,6 +127,7 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
                 name: json.loads(metadata[name] if name != "facts" else metadata.get(name, "{}")) for name in names
             }
             parts["assets"] = {"tokenizer": parts.pop("tokenizer"), **parts.pop("facts")}
+            drop_unheeded(parts["recipe"])
             told = parts["provenance"].items()
             parts["provenance"] = {FORMAT_1_PROVENANCE.get(name, name): value for name, value in told}
         else:
@@ -169,25 +174,32 @@ def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
     """Write test scores into a model file, beside what its provenance says already."""
     weights, metadata = read(path)
     provenance = json.loads(metadata["provenance"])
-    provenance["scores"] = {**provenance.get("scores", {}), **scores}
+    before = provenance.get("scores")
+    provenance["scores"] = {**(before if isinstance(before, dict) else {}), **scores}
     write(path, weights, {**metadata, "provenance": json.dumps(provenance, ensure_ascii=False)})
 
 
 def load_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
-    """Fill the model; a tensor that is missing, left over or misshapen is an error that names it."""
+    """Fill the model; what `check_weights` finds is an error."""
+    check_weights(model, weights, path)
+    with torch.no_grad():
+        for name, tensor in unique_weights(model).items():
+            tensor.copy_(weights[name])
+
+
+def check_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: Path) -> None:
+    """A tensor that is missing, left over, misshapen or no weight is an error that names it. The model may be on `meta`."""
     wanted = unique_weights(model)
     problems = [f"{name} is missing" for name in wanted if name not in weights]
     problems += [f"{name} is unknown" for name in weights if name not in wanted]
-    problems += [
-        f"{name} is {list(weights[name].shape)} instead of {list(tensor.shape)}"
-        for name, tensor in wanted.items()
-        if name in weights and weights[name].shape != tensor.shape
-    ]
+    for name, tensor in wanted.items():
+        found = weights.get(name, tensor)
+        if found.shape != tensor.shape:
+            problems.append(f"{name} is {list(found.shape)} instead of {list(tensor.shape)}")
+        elif found.dtype not in WEIGHTS:
+            problems.append(f"{name} holds {str(found.dtype).removeprefix('torch.')} instead of floating-point numbers")
     if problems:
         raise CheckpointError(f"{path} does not fit its own recipe: {'; '.join(problems[:5])}")
-    with torch.no_grad():
-        for name, tensor in wanted.items():
-            tensor.copy_(weights[name])
 
 
 def unique_weights(model: torch.nn.Module) -> dict[str, Tensor]:
@@ -224,9 +236,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """All tensors and the metadata of a safetensors file."""
+    """All tensors and the metadata of a safetensors file. Their numbers stay on the disk until somebody looks at them."""
     with open_tensors(path) as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+        try:
+            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+        except (SafetensorError, RuntimeError, AttributeError, TypeError) as error:  # numbers that torch does not know
+            raise CheckpointError(f"cannot read the tensors of {path}: {error}") from None
 
 
 def open_tensors(path: Path) -> safe_open:

@@ -34,7 +34,7 @@ from regard.tasks.trained import save_trained
 from regard.training.distributed import Processes, join
 from regard.training.log import TrainingLog, require_tensorboard
 from regard.training.loop import Listener, Loop, Outcome
-from regard.training.run_folder import Progress, RunFolder
+from regard.training.run_folder import MICRO_BATCHES, Progress, RunFolder
 from regard.view.curve import load_curve, write_curves
 
 CONFIG = "config.toml"
@@ -228,7 +228,7 @@ def basis(prepared: Prepared, micro_batches: int) -> dict[str, str]:
         for name, each in prepared.assets.write().content.items()
     }
     return {
-        "micro-batches of an update (training.accumulate × processes)": str(micro_batches),
+        MICRO_BATCHES: str(micro_batches),
         **assets,
         **{f"sha256 of {name}": checksum[:12] for name, checksum in prepared.checksums.items()},
     }

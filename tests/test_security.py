@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import torch
 import regard
 from regard.checkpoint import read, write
 from regard.config import recipes
-from regard.errors import ConfigError, DataError, UsageError, visible
+from regard.errors import CheckpointError, ConfigError, DataError, UsageError, visible
 from regard.files import below
 from regard.tasks.data_folder import with_data_folder
 from regard.tasks.trained import load_trained, save_trained
@@ -211,6 +213,105 @@ def test_names_of_runs_and_test_sets_are_plain(name: str) -> None:
         recipes.parse({"data": {"test": {name: ["x.tsv"]}}})
     with pytest.raises(ConfigError):
         recipes.parse({"name": name})
+
+
+# What a file costs
+
+
+COST = """
+import resource, sys
+from regard import load
+from regard.errors import CheckpointError
+def most():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024  # MB
+load(sys.argv[1])  # an honest one: all that is imported for it is no cost of the next
+before = most()
+try:
+    load(sys.argv[2])
+    said = "loaded"
+except CheckpointError as error:
+    said = str(error)
+print(most() - before, said)
+"""
+STORED = ROOT / "tests" / "compat" / "files" / "format-1"
+BOMBS = {
+    "a width": ("translation-transformer", {"width": 20_000, "feed_forward": 20_000}),
+    "positions to learn": ("translation-conv", {"max_positions": 2**20}),
+    "layers": ("language-model-rnn", {"layers": 1_000}),
+    "n-grams": ("classification", {"ngrams": 16, "buckets": 100_000_000}),
+    "positions that nothing stores": ("language-model-pointer", {"max_positions": 2**20}),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_small_file_costs_little_memory(tmp_path: Path, bomb: str) -> None:
+    """Sizes that its recipe tells and its tensors do not have: some were gigabytes before anybody looked at the tensors."""
+    name, sizes = BOMBS[bomb]
+    weights, metadata = read(STORED / f"{name}.safetensors")
+    settings = json.loads(metadata["recipe"])
+    settings["model"].update(sizes)
+    path = tmp_path / "bomb.safetensors"
+    write(path, weights, {**metadata, "recipe": json.dumps(settings)})
+    assert path.stat().st_size < 60_000
+    words = [sys.executable, "-c", COST, str(STORED / f"{name}.safetensors"), str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT)
+    cost, _, said = done.stdout.partition(" ")
+    assert int(cost) < 100, done.stdout
+    fine = bomb == "positions that nothing stores"
+    assert said.strip() == "loaded" if fine else "does not fit its own recipe" in said
+
+
+def test_a_stored_beam_is_bounded(stranger: Path) -> None:
+    weights, metadata = read(stranger)
+    settings = json.loads(metadata["recipe"])
+    settings["decoding"]["beam"] = 101
+    write(stranger, weights, {**metadata, "recipe": json.dumps(settings)})
+    with pytest.raises(CheckpointError, match=r"decoding\.beam must be at most 100, not 101"):
+        regard.load(stranger)
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.int8, torch.int64, torch.complex64, torch.float8_e4m3fn])
+def test_weights_are_floating_point_numbers(stranger: Path, dtype: torch.dtype) -> None:
+    weights, metadata = read(stranger)
+    name = "encoder.0.feed_forward.widen.weight"
+    write(stranger, {**weights, name: torch.zeros(weights[name].shape, dtype=dtype)}, metadata)
+    told = rf"{re.escape(name)} holds {str(dtype).removeprefix('torch.')} instead of floating-point numbers"
+    with pytest.raises(CheckpointError, match=told):
+        regard.load(stranger)
+
+
+DEEP = 100_000
+
+
+@pytest.mark.parametrize("key", ["recipe", "assets", "provenance"])
+def test_metadata_that_nests_without_end(stranger: Path, key: str) -> None:
+    weights, metadata = read(stranger)
+    write(stranger, weights, {**metadata, key: '{"x": ' + "[" * DEEP + "]" * DEEP + "}"})
+    with pytest.raises(CheckpointError, match="not a model of regard"):
+        regard.load(stranger)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "[" * DEEP + "]" * DEEP,
+        "[model]\nwidth = " + "{a = " * DEEP + "1" + "}" * DEEP,
+        "[model]\nwidth." + ".".join(["a"] * 2_000) + " = 1",
+        "task." + ".".join(["a"] * 2_000) + " = 1",
+    ],
+)
+def test_a_recipe_that_nests_without_end(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "deep.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match="too deep to be a recipe"):
+        recipes.load(path)
+
+
+def test_a_value_that_nests_without_end(tmp_path: Path) -> None:
+    path = tmp_path / "plain.toml"
+    path.write_text("", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"^--set model\.width nests lists or tables too deep to be a recipe$"):
+        recipes.load(path, ["model.width=" + "[" * DEEP + "]" * DEEP])
 
 
 # The list itself

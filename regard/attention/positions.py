@@ -11,6 +11,9 @@ from typing import TypeAlias
 import torch
 from torch import Tensor, nn
 
+AT_FIRST = 1_024
+"""Rows that a table of sines has before a longer sequence asks for more."""
+
 
 def sinusoidal_table(positions: int, width: int) -> Tensor:
     """[T, D]: sine and cosine interleaved, wavelengths from 2π to 10000·2π."""
@@ -23,16 +26,34 @@ def sinusoidal_table(positions: int, width: int) -> Tensor:
 
 
 class SinusoidalPositions(nn.Module):
-    """Fixed; nothing to learn, nothing to store."""
+    """Fixed; nothing to learn, nothing to store.
+
+    The table is as long as any sequence was so far: a model that says it reads a million positions needs no room for
+    them before it does.
+    """
 
     table: Tensor
 
     def __init__(self, positions: int, width: int) -> None:
         super().__init__()
-        self.register_buffer("table", sinusoidal_table(positions, width), persistent=False)
+        self.positions = positions
+        self.register_buffer("table", sinusoidal_table(min(positions, AT_FIRST), width), persistent=False)
 
-    def forward(self, positions: Tensor) -> Tensor:
-        return self.table[positions]  # [T] → [T, D]
+    def forward(self, positions: Tensor, end: int | None = None) -> Tensor:
+        """`end` is beyond every position; who knows it spares a look at them."""
+        if end is None:
+            end = int(positions.max()) + 1
+        return self.rows(end)[positions]  # [T] → [T, D]
+
+    def rows(self, end: int | None = None) -> Tensor:
+        """At least the positions before `end`, as far as there are any; without it, all [T, D]."""
+        table = self.table  # another thread may replace it
+        end = self.positions if end is None else end
+        if len(table) < min(end, self.positions):
+            length = min(max(end, 2 * len(table)), self.positions)
+            with torch.inference_mode(False):  # it outlasts whoever asked
+                table = self.table = sinusoidal_table(length, table.size(1)).to(table)
+        return table
 
 
 class LearnedPositions(nn.Module):
@@ -43,8 +64,11 @@ class LearnedPositions(nn.Module):
         self.table = nn.Parameter(torch.empty(positions, width))
         nn.init.normal_(self.table, std=width**-0.5)
 
-    def forward(self, positions: Tensor) -> Tensor:
+    def forward(self, positions: Tensor, end: int | None = None) -> Tensor:
         return self.table[positions]  # [T] → [T, D]
+
+    def rows(self, end: int | None = None) -> Tensor:
+        return self.table  # [T, D]
 
 
 Positions: TypeAlias = SinusoidalPositions | LearnedPositions

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from regard.config.aliases import PRESENT, renamed
+from regard.config.aliases import PRESENT, drop_unheeded, renamed
 from regard.config.data import Data, is_plain
 from regard.config.field import bounds_of
 from regard.config.recipe import Recipe, TaskSettings
@@ -26,6 +26,7 @@ else:  # pragma: no cover
 
 BUNDLED = "bundled:"
 BUNDLED_FOLDER = Path(__file__).parent.parent / "bundled"
+TOO_DEEP = "nests lists or tables too deep to be a recipe"
 R = TypeVar("R", bound=Recipe)
 
 
@@ -50,10 +51,15 @@ def load(
         raise ConfigError([f"cannot read the recipe {path}: {error}"]) from None
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ConfigError([f"{path} {TOO_DEEP}"]) from None
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
         raise ConfigError([f"{path} is not valid TOML: {error}"]) from None
     given.setdefault("name", path.stem)
-    for note in renamed(given):
+    notes = renamed(given)
+    if finished:
+        drop_unheeded(given)
+    for note in () if finished else notes:  # nobody will mend what a run wrote down
         print(f"regard: {called}: {note}", file=sys.stderr)
     mistakes = [] if folder is None or Path(folder).is_dir() else [f"no folder {folder} to take data from"]
     overrides = tuple(overrides)
@@ -260,7 +266,10 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
             continue
         try:
             value = tomllib.loads(f"value = {raw}")["value"]
-        except tomllib.TOMLDecodeError:
+        except RecursionError:
+            mistakes.append(f"--set {name.strip()} {TOO_DEEP}")
+            continue
+        except ValueError:
             value = raw.strip()
         target = given
         for part in parts[:-1]:
@@ -275,6 +284,14 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
 
 
 def _build(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[str]]:
+    """What is given as settings, and the mistakes in it; with any, the settings mean nothing."""
+    try:
+        return _build_shallow(given, origin)
+    except RecursionError:  # of dotted keys, which are read however deep they are, but cannot be quoted
+        return Recipe(), [f"{origin.path} {TOO_DEEP}"]
+
+
+def _build_shallow(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[str]]:
     task, known = given.get("task", next(iter(TASKS))), names()
     if not isinstance(task, str) or task not in known:
         hint = did_you_mean(str(task), known)

@@ -121,8 +121,9 @@ class TranslationTraining(Training):
 class Decoding:
     """`[decoding]`: how sentences are written once the model is trained; every verb can override it."""
 
-    beam: int = setting(5, least=1, most=1_000)
-    """Hypotheses kept side by side; 1 is greedy."""
+    beam: int = setting(5, least=1, most=100)
+    """Hypotheses kept side by side; 1 is greedy. More than 100 are refused: translations get worse long before (Koehn and
+    Knowles 2017), and each costs its share of memory and time."""
     length_penalty: str = setting("paper", choices=("paper", "mean", "none"))
     """`paper` divides a score by ((5 + length) / 6) ** alpha, `mean` by the length, `none` by nothing."""
     alpha: float = 0.6

@@ -136,7 +136,7 @@ class Tokenizer:
         names = ("joint",) if "joint" in stored else ("source", "target")
         try:
             return cls(*(base64.b64decode(stored[name], validate=True) for name in names))
-        except (KeyError, ValueError):
+        except (KeyError, ValueError, TypeError):
             raise DataError(f"the stored tokenizer is damaged: it holds {', '.join(stored) or 'nothing'}") from None
 
     def __eq__(self, other: object) -> bool:
@@ -216,9 +216,12 @@ def _explain(message: str, settings: config.Tokenizer, text: str) -> DataError:
 
 def _load(model: bytes) -> sentencepiece.SentencePieceProcessor:
     try:
-        return sentencepiece.SentencePieceProcessor(model_proto=model)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     except RuntimeError:
         raise DataError("the stored tokenizer is damaged: SentencePiece cannot read it") from None
+    if not model or processor.get_piece_size() <= UNKNOWN + 1:  # SentencePiece takes nothing at all for a model
+        raise DataError("the stored tokenizer is damaged: it holds no tokens")
+    return processor
 
 
 def _readable(text: str) -> str:

@@ -69,7 +69,7 @@ def fill_embedding(embedding: Any, stack: Any, ours: Embedding) -> None:
     assert ours.positions is not None, "every Transformer has positions"
     embedding.weight = values(ours.table.weight)
     stack.scale_embeddings = True  # by √D
-    stack.position_encodings.encodings = values(ours.positions.table)
+    stack.position_encodings.encodings = values(ours.positions.rows())
 
 
 def fill_encoder_layer(layer: Any, ours: EncoderLayer) -> None:

@@ -39,6 +39,8 @@ def export_onnx(trained: Trained, folder: Path, *, made_from: str = "") -> None:
     import onnx
 
     model, _ = transformer_of(trained, NAME)
+    for embedding in (model.source_embedding, model.target_embedding):
+        embedding.position_table(model.max_positions)  # whole before it is traced: a graph cannot make it longer
     reader, writer = Reader(model).eval(), Writer(model).eval()  # torch sets back what mode it finds
     with replacing(folder) as temporary:
         source = torch.tensor([[4, 5, END], [6, END, PAD]])  # any ids: shapes are what matters
@@ -161,7 +163,7 @@ class Writer(nn.Module):
 def embed(embedding: Embedding, ids: Tensor, start: int) -> Tensor:
     assert embedding.positions is not None, "every Transformer has positions"
     vectors: Tensor = embedding.table(ids) * embedding.scale
-    return vectors + embedding.positions.table[start : start + ids.size(1)]
+    return vectors + embedding.positions.rows()[start : start + ids.size(1)]
 
 
 def around(residual: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:

@@ -30,14 +30,14 @@ class Embedding(Observed):
 
     def position_table(self, length: int) -> Tensor | None:
         """What is added at the first positions [T, D]."""
-        return None if self.positions is None else self.positions.table[:length]
+        return None if self.positions is None else self.positions.rows(length)[:length]
 
     def forward(self, ids: Tensor, start: int = 0, layout: Padded | Packed = PADDED) -> Tensor:
         """ids [B, T], the first of them at position `start` → [B, T, D], or as the layout has its tokens."""
         vectors = self.table(layout.pack(ids)) * self.scale  #          [B, T, D]
         if self.positions is None:
             return self.drop(vectors)  # type: ignore[no-any-return]
-        positions = self.positions(layout.positions(ids) + start)  #       [T, D]
+        positions = self.positions(layout.positions(ids) + start, start + ids.size(1))  # [T, D]
         embedded: Tensor = self.drop(vectors + positions)  #            [B, T, D]
         self.note(vectors=vectors, positions=positions, output=embedded)
         return embedded

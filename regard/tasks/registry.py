@@ -7,7 +7,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-import torch
 from torch import nn
 
 from regard import config
@@ -17,6 +16,7 @@ from regard.config.tasks import names, task_settings
 from regard.data.prepare import Prepared
 from regard.data.prepare import prepare as prepare_with
 from regard.errors import UsageError, did_you_mean
+from regard.models.outline import outline
 
 if TYPE_CHECKING:
     from regard.tasks.task import Task
@@ -141,7 +141,7 @@ def prepare(
 
 def count_parameters(settings: config.Model, *sizes: int) -> int:
     """How many numbers such a model learns; it is built without any memory for them."""
-    with torch.device("meta"):
+    with outline():
         model: nn.Module = build(settings, *sizes)
         return sum(parameter.numel() for parameter in model.parameters())
 

@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.checkpoint import load_weights, read_model, save_model, unusable
+from regard.checkpoint import check_weights, load_weights, read_model, save_model, unusable
 from regard.config import Recipe
 from regard.errors import DataError
+from regard.models.outline import outline
 from regard.tasks.registry import find_task
 from regard.tasks.task import Assets, Trained
 
@@ -24,6 +25,8 @@ def load_trained(name: str | Path, device: str | torch.device = "cpu") -> Traine
         assets = row.assets.read(file.assets)
     except DataError as error:
         raise unusable(file.path, file.provenance, error) from None
+    with outline():  # sizes that the file does not fill cost no memory
+        check_weights(row.build(file.recipe.model, assets.sizes), file.weights, file.path)
     model = row.build(file.recipe.model, assets.sizes)
     load_weights(model, file.weights, file.path)
     return Trained(model.to(device).eval(), file.recipe, assets, file.provenance)

@@ -96,7 +96,10 @@ def spread(objective: nn.Module, layers: list[nn.Module], processes: Processes, 
             fully_shard(part, mesh=mesh)
         return objective
     objective.to(processes.device)
-    return objective if processes.count == 1 else nn.parallel.DistributedDataParallel(objective)
+    if processes.count == 1:
+        return objective
+    # The only buffers are tables of positions, as long in each process as its own longest sequence.
+    return nn.parallel.DistributedDataParallel(objective, broadcast_buffers=False)
 
 
 def without_exchange(objective: nn.Module, last: bool) -> AbstractContextManager[Any]:

@@ -22,6 +22,9 @@ from regard.files import remove_leftovers
 from regard.training.distributed import Processes, fill, whole
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
+MICRO_BATCHES = "micro-batches of an update (training.accumulate × processes)"
+FORMER_BASIS = {"parts of an update (training.accumulate × processes)": MICRO_BATCHES}
+"""What parts of the basis were called when model files had format 1, and are called now."""
 
 
 @dataclass
@@ -136,11 +139,12 @@ class RunFolder:
     def read_progress(self, metadata: Mapping[str, str]) -> Progress:
         """What `last` tells, if it is of this run: of this version, on this data, with its snapshots at hand."""
         try:
-            saved, basis = json.loads(metadata["progress"]), json.loads(metadata.get("basis", "{}"))
+            saved, stored = json.loads(metadata["progress"]), json.loads(metadata.get("basis", "{}"))
+            basis = {FORMER_BASIS.get(name, name): each for name, each in stored.items()}
             saved["position"] = tuple(saved["position"])
             saved["snapshots"] = [(update, value) for update, value in saved["snapshots"]]
             progress = Progress(**saved)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
             raise CheckpointError(
                 f"{self.last} was not written by this version of regard ({error!r}); choose another --run folder"
             ) from None

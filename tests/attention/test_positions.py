@@ -7,7 +7,9 @@ import math
 import pytest
 import torch
 
-from regard.attention.positions import POSITIONS, LearnedPositions, SinusoidalPositions, sinusoidal_table
+from regard.attention.layout import lay_out
+from regard.attention.positions import AT_FIRST, POSITIONS, LearnedPositions, SinusoidalPositions, sinusoidal_table
+from regard.models.layers import Embedding
 
 
 @pytest.mark.parametrize("width", [2, 6, 64])
@@ -44,3 +46,34 @@ def test_only_learned_positions_learn_and_are_stored() -> None:
     learned(torch.arange(2, 5)).sum().backward()
     assert learned.table.grad is not None
     assert learned.table.grad.sum(1).tolist() == [0.0, 0.0, 8.0, 8.0, 8.0, *[0.0] * 15]
+
+
+def test_a_table_of_sines_grows_as_it_is_asked_for() -> None:
+    """A model file may say a million positions; they take memory when a text is that long, and are the same numbers."""
+    long = 5 * AT_FIRST + 3
+    whole, growing = sinusoidal_table(long, 8), SinusoidalPositions(long, 8)
+    assert len(growing.table) == AT_FIRST
+    for places in (torch.arange(7), torch.tensor([AT_FIRST]), torch.tensor([3 * AT_FIRST, 2]), torch.arange(long)):
+        assert torch.equal(growing(places), whole[places])
+    assert torch.equal(SinusoidalPositions(long, 8).rows(), whole)
+    with pytest.raises(IndexError):
+        growing(torch.tensor([long]))
+
+
+def test_the_longer_table_is_of_the_same_kind() -> None:
+    positions = SinusoidalPositions(2 * AT_FIRST, 4).double()
+    with torch.inference_mode():
+        positions(torch.tensor([AT_FIRST]))
+    assert positions.table.dtype == torch.float64
+    assert not positions.table.is_inference()
+    assert not positions.state_dict()
+
+
+def test_an_embedding_says_how_far_its_places_reach() -> None:
+    """So nothing has to look at the places, which would make a GPU wait."""
+    embedding = Embedding(torch.nn.Embedding(5, 4), 0.0, SinusoidalPositions(3 * AT_FIRST, 4))
+    table, ids = sinusoidal_table(3 * AT_FIRST, 4), torch.ones(2, 6, dtype=torch.long)
+    vectors = embedding.table(ids) * embedding.scale
+    assert torch.equal(embedding(ids, start=2 * AT_FIRST - 3), vectors + table[2 * AT_FIRST - 3 : 2 * AT_FIRST + 3])
+    assert torch.equal(embedding(ids, layout=lay_out(ids, packed=True)), (vectors + table[:6]).flatten(0, 1))
+    assert embedding.position_table(3 * AT_FIRST).shape == (3 * AT_FIRST, 4)  # type: ignore[union-attr]

@@ -24,6 +24,7 @@ from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.attribution import attribute
 from regard.tasks.classification.page import Decision
 from regard.tasks.classification.training import classify_ids, in_reach
+from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.view.words import text_of
@@ -172,9 +173,7 @@ class Classifier:
         facts = {
             "labels": f"{len(self.labels):,}",
             "parameters": f"{count_parameters(self.recipe.model, *sizes):,}",
-            "training texts": f"{self.provenance.get('training_examples', 0):,}",
-            "updates": f"{self.provenance.get('updates', 0):,}",
+            "training texts": f"{told_count(self.provenance, 'training_examples'):,}",
+            "updates": f"{told_count(self.provenance, 'updates'):,}",
         }
-        for name, found in self.provenance.get("scores", {}).items():
-            facts[f"{found[0]['name']} on {name}"] = f"{found[0]['value']:.1f}"
-        return facts
+        return facts | {name: f"{value:.1f}" for name, value in told_scores(self.provenance)}

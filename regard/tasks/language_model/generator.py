@@ -26,6 +26,7 @@ from regard.tasks.language_model.evaluation import BATCH_TOKENS, Slide, read_alo
 from regard.tasks.language_model.page import TextLook
 from regard.tasks.language_model.results import Generation, GenerationOptions, Options, TextScore
 from regard.tasks.language_model.streaming import Growing, Sliding, beginning, stop_strings
+from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 
@@ -249,11 +250,9 @@ class TextGenerator:
             "parameters": f"{count_parameters(self.recipe.model, self.tokenizer.size('source')):,}",
             "vocabulary": f"{self.tokenizer.size('source'):,}",
             "context in pieces": f"{self.context:,}",
-            "updates": f"{self.provenance.get('updates', 0):,}",
+            "updates": f"{told_count(self.provenance, 'updates'):,}",
         }
-        for name, found in self.provenance.get("scores", {}).items():
-            facts[f"{found[0]['name']} on {name}"] = f"{found[0]['value']:.2f}"
-        return facts
+        return facts | {name: f"{value:.2f}" for name, value in told_scores(self.provenance)}
 
 
 def _judged(logits: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:

@@ -25,6 +25,7 @@ from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.alternatives import alternatives
+from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.attention import Attention
@@ -59,7 +60,7 @@ class Translator:
         computing = native.model if native is not None and isinstance(native.model, Model) else model
         self.model, self.tokenizer, self.recipe = computing.eval(), tokenizer, recipe
         self.provenance = provenance or {}
-        self.longest = int(self.provenance.get("source_tokens", recipe.data.max_tokens))
+        self.longest = told_count(self.provenance, "source_tokens", recipe.data.max_tokens)
 
     @overload
     def translate(self, text: str, **options: Unpack[Options]) -> Translation: ...
@@ -162,17 +163,15 @@ class Translator:
 
     def facts(self) -> dict[str, str]:
         """What a person would like to know of the model, for pages and reports."""
-        data, scores = self.recipe.data, self.provenance.get("scores", {})
+        data = self.recipe.data
         sizes = self.tokenizer.size("source"), self.tokenizer.size("target")
         facts = {
             "languages": f"{data.source_language} → {data.target_language}",
             "parameters": f"{count_parameters(self.recipe.model, *sizes):,}",
-            "training pairs": f"{self.provenance.get('training_examples', 0):,}",
-            "updates": f"{self.provenance.get('updates', 0):,}",
+            "training pairs": f"{told_count(self.provenance, 'training_examples'):,}",
+            "updates": f"{told_count(self.provenance, 'updates'):,}",
         }
-        for name, found in scores.items():
-            facts[f"{found[0]['name']} on {name}"] = f"{found[0]['value']:.1f}"
-        return facts
+        return facts | {name: f"{value:.1f}" for name, value in told_scores(self.provenance)}
 
     @overload
     def score(self, sources: str, targets: str) -> PairScore: ...
