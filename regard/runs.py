@@ -14,7 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from rich.console import Console
 from torch import Tensor, nn
@@ -158,7 +157,7 @@ def _train(
             return filled.to(processes.device).eval()
 
         finished = trainable.finish(averaged)
-        origin = provenance(recipe, prepared, progress)
+        origin = {**provenance(recipe, prepared, progress), **finished.provenance}
         save_trained(folder / MODEL, {**weights, **finished.weights}, recipe, finished.assets, origin)
 
     try:
@@ -256,7 +255,7 @@ def check_same_run(folder: Path, recipe: config.Recipe) -> None:
 
 def provenance(recipe: config.Recipe, prepared: Prepared, progress: Progress) -> dict[str, Any]:
     """Where a model comes from: stored in its file."""
-    lengths, metric, best = prepared.train.lengths, recipe.training.metric, progress.best
+    metric, best = recipe.training.metric, progress.best
     return {
         "versions": VERSIONS,
         "python": platform.python_version(),
@@ -269,8 +268,6 @@ def provenance(recipe: config.Recipe, prepared: Prepared, progress: Progress) ->
             "update": progress.best_update,
         },
         "training_examples": len(prepared.train),
-        # All but one in a thousand sources are at most this long: what the model can be trusted with.
-        "source_tokens": int(np.quantile(lengths[:, 0], 0.999)),
         "data": {recipes.inside(name): checksum for name, checksum in prepared.checksums.items()},
         "scores": {},
     }

@@ -41,6 +41,18 @@ class Report(Protocol):
         ...
 
 
+class DataSet(Protocol):
+    """What is trained or validated on; the rest is between a task's builder and its training."""
+
+    def __len__(self) -> int:
+        """Examples."""
+        ...
+
+    def verify(self) -> None:
+        """Refuse what is no longer as it was written."""
+        ...
+
+
 @dataclass(frozen=True)
 class Builder:
     """How the corpus of a task becomes a prepared folder."""

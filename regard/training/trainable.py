@@ -25,6 +25,8 @@ class Finished(NamedTuple):
     """What the model file carries besides, of the task's own class."""
     weights: Mapping[str, Tensor] = {}
     """In place of those of the same name that training left."""
+    provenance: Mapping[str, Any] = {}
+    """What to remember of the data besides."""
 
 
 class Trainable(Protocol):

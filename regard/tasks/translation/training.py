@@ -83,7 +83,9 @@ class TranslationTraining:
         return look_at_probes(model, self.probes, self.tokenizer, self.recipe.decoding)
 
     def finish(self, averaged: Callable[[], Model]) -> Finished:
-        return Finished(TranslationAssets(self.tokenizer, self._lexicon))
+        # All but one in a thousand sources are at most this long: what the model can be trusted with.
+        longest = int(np.quantile(self.train.lengths[:, 0], 0.999))
+        return Finished(TranslationAssets(self.tokenizer, self._lexicon), provenance={"source_tokens": longest})
 
     @cached_property
     def _lexicon(self) -> Lexicon:
