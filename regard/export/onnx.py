@@ -163,7 +163,7 @@ class Writer(nn.Module):
 def embed(embedding: Embedding, ids: Tensor, start: int) -> Tensor:
     assert embedding.positions is not None, "every Transformer has positions"
     vectors: Tensor = embedding.table(ids) * embedding.scale
-    return vectors + embedding.positions.rows()[start : start + ids.size(1)]
+    return vectors + embedding.positions.table[start : start + ids.size(1)]
 
 
 def around(residual: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
