@@ -1,8 +1,8 @@
 """How fast does regard prepare a corpus beside SentencePiece alone on one core? At least twice as fast is the promise.
 
-Makes a million distinct pairs from Multi30k (the captions of two pictures joined) and learns pieces from them, once. Then
+Makes a million distinct pairs from Multi30k (the captions of two pictures joined) and learns tokens from them, once. Then
 in turns: regard reads, encodes, cleans and writes the corpus with every core, and SentencePiece encodes the same lines
-with the same pieces on one. Memory is that of regard and its processes together (Linux only).
+with the same tokens on one. Memory is that of regard and its processes together (Linux only).
 
     python benchmarks/preparing_speed.py --data DIR
 """
@@ -50,10 +50,10 @@ OURS = """
         writer.finish()
 """
 ALONE = """
-    pieces = load_tokenizer(stored)._processors["source"]
+    tokens = load_tokenizer(stored)._processors["source"]
     with open("train.tsv", encoding="utf-8") as file:
         while block := [text for line in file.readlines(1 << 20) for text in line.rstrip("\\n").split("\\t")]:
-            pieces.encode(block, num_threads=1)
+            tokens.encode(block, num_threads=1)
 """
 END = """
     Path("seconds").write_text(str(time.perf_counter() - began))
@@ -87,7 +87,7 @@ def main() -> None:
         folder = Path(name)
         write_corpus(folder, asked.data, asked.pairs)
         whole = watch([sys.executable, "-c", PREPARE, "recipe.toml", str(asked.workers)], folder)
-        print(f"`regard prepare`, learning the pieces included: {whole.seconds:.1f} s, {whole.resident:,.0f} MB")
+        print(f"`regard prepare`, learning the tokens included: {whole.seconds:.1f} s, {whole.resident:,.0f} MB")
         scripts = {"regard": folder / "ours.py", "SentencePiece": folder / "alone.py"}  # spawned processes need a file
         for who, body in (("regard", OURS), ("SentencePiece", ALONE)):
             scripts[who].write_text(BEGIN + body + END, encoding="utf-8")

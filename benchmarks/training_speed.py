@@ -1,7 +1,7 @@
 """How fast does regard train beside its peers? Target tokens per second on the CPU, the same ids and the same shapes.
 
 Installs each peer from PyPI into an environment of its own, prepares Multi30k English to German with regard's joint
-tokenizer of 8,000 pieces, then lets one peer after the other train the same Transformer, each in a process of its own,
+tokenizer of 8,000 tokens, then lets one peer after the other train the same Transformer, each in a process of its own,
 round after round. Beside each part it measures the machine's own peak, a matrix product of 2048 × 2048 × 2048 in
 float32, so that the share of it that a peer reaches can be told (Linux only).
 
@@ -43,7 +43,7 @@ from regard.tasks.registry import prepare
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PEERS = ("regard", "huggingface", "eole", "marian", "joeynmt")
-PIECES = 8_000
+TOKENS = 8_000
 BATCH_TOKENS = 4_096
 LONGEST_RUN = 3_600  # seconds after which a peer counts as stuck
 Measured = dict[str, Any]
@@ -79,14 +79,14 @@ def corpus_recipe(data: Path, kept: Path) -> Recipe:
     settings = {
         "name": "training-speed",
         "data": {**known["data"], "prepared": str(kept / "prepared")},
-        "tokenizer": {"pieces": PIECES},
+        "tokenizer": {"tokens": TOKENS},
     }
     (kept / "recipe.json").write_text(json.dumps(settings), encoding="utf-8")
     return recipes.parse(settings)
 
 
 def write_corpus(data: Path, kept: Path) -> Corpus:
-    """The ids for peers that take arrays, and as words for those that take text: piece 17 is the word `t17`."""
+    """The ids for peers that take arrays, and as words for those that take text: token 17 is the word `t17`."""
     kept.mkdir(parents=True, exist_ok=True)
     recipe = corpus_recipe(data, kept)
     prepared = prepare(recipe, show=False)
@@ -100,8 +100,8 @@ def write_corpus(data: Path, kept: Path) -> Corpus:
     lengths = {f"{name}_lengths": np.array([len(row) for row in each]) for name, each in ragged.items()}
     np.savez(kept / "ids.npz", **{name: np.concatenate(each) for name, each in ragged.items()}, **lengths)  # type: ignore[arg-type]
     for name, side in sides.items():
-        write_lines(kept / f"train.{name}", (" ".join(f"t{piece}" for piece in row) for row in side))
-    write_lines(kept / "vocabulary.txt", (f"t{piece}" for piece in range(UNKNOWN + 1, vocabulary)))
+        write_lines(kept / f"train.{name}", (" ".join(f"t{token}" for token in row) for row in side))
+    write_lines(kept / "vocabulary.txt", (f"t{token}" for token in range(UNKNOWN + 1, vocabulary)))
     source, target = (train.lengths.sum(axis=0) + len(train)).tolist()
     return Corpus(kept, vocabulary, source / target)
 

@@ -35,7 +35,7 @@ type Stack = "encoder" | "decoder";
 /** One head by its number, or how all of them are put together. */
 type Head = number | "mean" | "max";
 
-/** The pieces from `first` up to, not including, `end`. */
+/** The tokens from `first` up to, not including, `end`. */
 interface Word {
   first: number;
   end: number;
@@ -61,9 +61,9 @@ interface Alternatives {
   tokens: string[];
   probabilities: number[];
   logits: number[];
-  /** Of the piece that was written … */
+  /** Of the token that was written … */
   probability: number;
-  /** … and its place among all pieces; 1 is the most probable. */
+  /** … and its place among all tokens; 1 is the most probable. */
   rank: number;
 }
 
@@ -123,7 +123,7 @@ interface Scene {
   parts: number;
   source: Side;
   target: Side;
-  /** What the decoder had before it when it wrote each piece. */
+  /** What the decoder had before it when it wrote each token. */
   read: Side;
   attention: Partial<Record<Kind, Weights>>;
   alternatives: Alternatives[];
@@ -215,9 +215,9 @@ interface WritingPage {
   read: string[];
   tokens: string[];
   expected: Omit<Alternatives, "logits">[];
-  /** [layers, heads, pieces, read] */
+  /** [layers, heads, tokens, read] */
   weights: Packed | null;
-  /** [pieces, read + 1], last the vocabulary */
+  /** [tokens, read + 1], last the vocabulary */
   pointed: Packed | null;
 }
 
@@ -271,7 +271,7 @@ interface Lane {
   curve: { update: number; seconds: number; loss: number; bleu: number }[];
   tokens_per_second: number | null;
   memory: number;
-  speed: { sentences: number; sentences_per_second: number; pieces_per_second: number };
+  speed: { sentences: number; sentences_per_second: number; tokens_per_second: number };
   scores: Score[];
   /** BLEU by bucket of source lengths. */
   lengths: Score[];
@@ -293,7 +293,7 @@ interface Looks {
 interface Sample {
   source: string;
   reference: string;
-  pieces: number;
+  tokens: number;
   translations: Record<string, string>;
   /** By lane; null if it has no attention. */
   looks: Record<string, Looks | null>;

@@ -204,7 +204,7 @@ def test_who_wins_over_whom(recipe: Path) -> None:
             ["conv"],
             [],
             Budget(100),
-            "a budget of 100 parameters is too small for conv: with 320 pieces and a width of 16",
+            "a budget of 100 parameters is too small for conv: with 320 tokens and a width of 16",
         ),
         (["conv"], ["convv:model.dropout=0"], Budget(), "no lane 'convv'. Did you mean 'conv'?"),
         (["conv"], ["conv:tokenizer.vocabulary=300"], Budget(), "only model and training may differ"),
@@ -294,7 +294,7 @@ def test_scores_are_those_of_the_translations(recipe: Path, finished: tuple[Path
 
 def test_samples_are_of_all_lengths_and_looks_are_shares(finished: tuple[Path, dict[str, Any]]) -> None:
     samples = finished[1]["samples"]
-    assert [each["pieces"] for each in samples] == sorted(each["pieces"] for each in samples)
+    assert [each["tokens"] for each in samples] == sorted(each["tokens"] for each in samples)
     for each in samples:
         assert each["looks"]["rnn"] is None
         for name in ALL[1:]:

@@ -13,8 +13,8 @@ from worker import Batch, Job, Run, work
 
 def build(job: Job) -> Run:
     folder = Path(job.converted) / "ctranslate2"
-    pieces = json.loads((folder / "shared_vocabulary.json").read_text(encoding="utf-8"))
-    number = {piece: place for place, piece in enumerate(pieces)}
+    tokens = json.loads((folder / "shared_vocabulary.json").read_text(encoding="utf-8"))
+    number = {token: place for place, token in enumerate(tokens)}
     translator = ctranslate2.Translator(
         str(folder),
         compute_type="int8" if "int8" in job.engine else "float32",
@@ -24,7 +24,7 @@ def build(job: Job) -> Run:
 
     def translate(batch: Batch) -> list[Any]:
         return translator.translate_batch(  # type: ignore[no-any-return]
-            [[pieces[each] for each in ids] for ids in batch],
+            [[tokens[each] for each in ids] for ids in batch],
             beam_size=job.beam,
             length_penalty=job.alpha,
             max_decoding_length=job.limit(batch),
@@ -32,7 +32,7 @@ def build(job: Job) -> Run:
         )
 
     def read(results: list[Any]) -> Batch:
-        return [[number[piece] for piece in each.result().hypotheses[0]] for each in results]
+        return [[number[token] for token in each.result().hypotheses[0]] for each in results]
 
     def run(batches: list[Batch]) -> Iterator[Batch]:
         if job.workers == 1:

@@ -31,7 +31,7 @@ def align(
     head: Annotated[int | None, typer.Option(min=1, help="Head of that layer, from 1. [mean of all]")] = None,
     read: Annotated[
         bool | None,
-        typer.Option("--read/--written", help="Look when a piece is read, or written. [best agreement]"),
+        typer.Option("--read/--written", help="Look when a token is read, or written. [best agreement]"),
     ] = None,
     reverse: Annotated[
         str | None, typer.Option(metavar="MODEL", help="A model of the opposite direction, to join its alignments.")

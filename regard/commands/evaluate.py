@@ -43,7 +43,7 @@ def evaluate(
         Path | None, typer.Option("--file", metavar="FILE", help="Not the recipe's: labelled text, or plain.")
     ] = None,
     stride: Annotated[
-        int | None, typer.Option(min=1, help="Language model: pieces by which its context slides.")
+        int | None, typer.Option(min=1, help="Language model: tokens by which its context slides.")
     ] = None,
 ) -> None:
     """How good a model is, on its recipe's test sets or on given files.

@@ -32,19 +32,19 @@ def translate(
     nbest: Annotated[int, typer.Option(min=1, help="Outputs per line, best first, as rank, score, text.")] = 1,
     sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
     temperature: Annotated[float, typer.Option(help="Sampling: below 1 is safer, above 1 wilder.")] = 1.0,
-    top_k: Annotated[int, typer.Option(min=0, help="Sampling: only the k most probable pieces.")] = 0,
-    top_p: Annotated[float, typer.Option(help="Sampling: only the most probable pieces up to this sum.")] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="Sampling: only the k most probable tokens.")] = 0,
+    top_p: Annotated[float, typer.Option(help="Sampling: only the most probable tokens up to this sum.")] = 1.0,
     seed: Annotated[int, typer.Option(min=0, help="Sampling: the same seed gives the same output.")] = 0,
     prefix: Annotated[str, typer.Option(help="Text that every output begins with; an empty line stays empty.")] = "",
     no_repeat_ngram: Annotated[
-        int | None, typer.Option(min=0, help="Never write a run of this many pieces twice.")
+        int | None, typer.Option(min=0, help="Never write a run of this many tokens twice.")
     ] = None,
     length_penalty: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of a score: paper, mean or none. [recipe's]")
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Strength of the paper's length penalty. [recipe's]")] = None,
     max_ratio: Annotated[float | None, typer.Option(help="Longest output as a multiple of the source …")] = None,
-    max_extra: Annotated[int | None, typer.Option(help="… plus this many pieces.")] = None,
+    max_extra: Annotated[int | None, typer.Option(help="… plus this many tokens.")] = None,
     as_json: Json = False,
     engine: EngineName = "native",
     int8: Int8 = False,
@@ -71,7 +71,7 @@ def translate(
         write(translation, nbest, as_json)
     if split:
         say(
-            f"regard: {split} text(s) longer than the {translator.longest} pieces this model was trained for "
+            f"regard: {split} text(s) longer than the {translator.longest} tokens this model was trained for "
             "were translated in parts, split at sentence ends where there are any"
         )
     if cut:

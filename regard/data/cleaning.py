@@ -14,7 +14,7 @@ from regard.data.tokenizer import BYTES
 from regard.errors import DataError
 
 SHORT = 10
-"""Sides of at most this many pieces may be as disproportionate as they like: "Ja." against "Yes, please do."."""
+"""Sides of at most this many tokens may be as disproportionate as they like: "Ja." against "Yes, please do."."""
 
 
 @dataclass
@@ -24,8 +24,8 @@ class Counts:
     read: int = 0
     kept: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
-    pieces: list[int] = field(default_factory=lambda: [0, 0])
-    byte_pieces: list[int] = field(default_factory=lambda: [0, 0])
+    tokens: list[int] = field(default_factory=lambda: [0, 0])
+    byte_tokens: list[int] = field(default_factory=lambda: [0, 0])
 
 
 class Cleaner:
@@ -61,8 +61,8 @@ class Cleaner:
         of_target = np.repeat(np.tile([False, True], len(kept.lengths)), kept.lengths.ravel())  # one per id
         in_bytes = (kept.ids >= BYTES.start) & (kept.ids < BYTES.stop)
         for side, mine in enumerate((~of_target, of_target)):
-            self.counts.pieces[side] += int(mine.sum())
-            self.counts.byte_pieces[side] += int((mine & in_bytes).sum())
+            self.counts.tokens[side] += int(mine.sum())
+            self.counts.byte_tokens[side] += int((mine & in_bytes).sum())
 
 
 class Seen:
@@ -115,17 +115,17 @@ class Report:
     def _split_lines(self, name: str, counts: Counts) -> list[str]:
         words = {
             "empty": "a side is empty",
-            "long": f"a side has more than {self.max_tokens:,} pieces (data.max_tokens)",
-            "disproportionate": f"the longer side has over {SHORT} pieces and more than {self.max_ratio:g} times"
+            "long": f"a side has more than {self.max_tokens:,} tokens (data.max_tokens)",
+            "disproportionate": f"the longer side has over {SHORT} tokens and more than {self.max_ratio:g} times"
             " the other's (data.max_ratio)",
             "duplicate": "the same pair stood earlier",
         }
         lines = [f"{name}: {counts.kept:,} of {counts.read:,} pairs kept"]
         lines += [f"  {count:,} skipped: {words[rule]}" for rule, count in counts.skipped.items()]
         if counts.kept:
-            for side, pieces, spelled in zip(("source", "target"), counts.pieces, counts.byte_pieces, strict=True):
+            for side, tokens, spelled in zip(("source", "target"), counts.tokens, counts.byte_tokens, strict=True):
                 lines.append(
-                    f"  {side}: {pieces:,} pieces, {pieces / counts.kept:.1f} per sentence,"
-                    f" {spelled / pieces:.3%} of them single bytes of unseen characters"
+                    f"  {side}: {tokens:,} tokens, {tokens / counts.kept:.1f} per sentence,"
+                    f" {spelled / tokens:.3%} of them single bytes of unseen characters"
                 )
         return lines

@@ -187,9 +187,9 @@ class Counts:
     read: int = 0
     empty: int = 0
     long: int = 0
-    pieces: int = 0
+    tokens: int = 0
     rare: int = 0
-    """Pieces that stand for what the vocabulary lacks."""
+    """Tokens that stand for what the vocabulary lacks."""
     labels: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -203,7 +203,7 @@ class Report:
 
     max_tokens: int
     words: bool
-    """Whether pieces are words, and what the vocabulary lacks is unknown; it is spelled in bytes otherwise."""
+    """Whether tokens are words, and what the vocabulary lacks is unknown; it is spelled in bytes otherwise."""
     labels: list[str]
     train: Counts
     valid: Counts
@@ -239,8 +239,8 @@ class Report:
             f"  labels: {shown}{more}; always answering the first would be right {most / counts.kept:.1%} of the time"
         )
         rare = "unknown" if self.words else "single bytes of unseen characters"
-        lines.append(f"  {counts.pieces:,} pieces, {counts.pieces / counts.kept:.1f} per text,"
-                     f" {counts.rare / max(1, counts.pieces):.3%} of them {rare}")  # fmt: skip
+        lines.append(f"  {counts.tokens:,} tokens, {counts.tokens / counts.kept:.1f} per text,"
+                     f" {counts.rare / max(1, counts.tokens):.3%} of them {rare}")  # fmt: skip
         lines.append(f"  {counts.long:,} texts ({counts.long / counts.kept:.1%}) are longer than data.max_tokens ="
                      f" {self.max_tokens:,}; see data.long")  # fmt: skip
         return lines
@@ -259,7 +259,7 @@ def build(folder: Path, recipe: ClassificationRecipe, workers: int | None, show:
 
         sample, total = take_sample(texts(), sample_size(recipe.tokenizer))
         labels = sorted(seen, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0, label))
-        task = bar.add_task("Learning pieces", total=None)
+        task = bar.add_task("Learning tokens", total=None)
         tokenizer = train_text_tokenizer(sample, recipe.tokenizer)
         del sample
         write_tokenizer(folder, tokenizer)
@@ -293,7 +293,7 @@ def _write(
             flat = np.fromiter(chain.from_iterable((*ids, number) for ids, number in kept), dtype=np.int64)
             of_text = np.repeat(np.tile([True, False], len(kept)), lengths.ravel())
             counts.long += int((lengths[:, 0] > data.max_tokens).sum())
-            counts.pieces += int(lengths[:, 0].sum())
+            counts.tokens += int(lengths[:, 0].sum())
             counts.rare += int((of_text & tokenizer.rare(flat)).sum())
             writer.add(flat, lengths)
         return writer.finish(), counts

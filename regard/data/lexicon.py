@@ -1,6 +1,6 @@
-"""Which target pieces translate which source pieces: IBM Model 1 (Brown et al. 1993), learned from the prepared ids.
+"""Which target tokens translate which source tokens: IBM Model 1 (Brown et al. 1993), learned from the prepared ids.
 
-Decoding may then look for its next piece among a few hundred instead of the whole vocabulary (a shortlist).
+Decoding may then look for its next token among a few hundred instead of the whole vocabulary (a shortlist).
 
 P source-target pairings of all sentences · U different ones
 """
@@ -19,7 +19,7 @@ from regard.data.tokenizer import PAD
 PAIRINGS = 6_000_000  # at most this many are looked at: some 600 MB and a few seconds
 ITERATIONS = 4
 WIDTH = 12
-"""Target pieces remembered for each source piece …"""
+"""Target tokens remembered for each source token …"""
 FREQUENT = 1_000
 """… besides the most frequent, which may stand in any sentence."""
 
@@ -29,8 +29,8 @@ Ids = NDArray[np.int64]
 def lexicon(
     pairs: PairIds, source_size: int, target_size: int, pairings: int = PAIRINGS, common: int = FREQUENT
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The likeliest translations of each piece [source vocabulary, WIDTH], best first, filled up with PAD; and the most
-    frequent target pieces, which are not repeated among the translations."""
+    """The likeliest translations of each token [source vocabulary, WIDTH], best first, filled up with PAD; and the most
+    frequent target tokens, which are not repeated among the translations."""
     lengths = pairs.lengths[:].astype(np.int64)
     share = pairings / max(1, int((lengths[:, 0] * lengths[:, 1]).sum()))
     rows = evenly(range(len(lengths)), max(1, int(len(lengths) * min(1.0, share))))
@@ -42,7 +42,7 @@ def lexicon(
     source, target, probability = source[rare], target[rare], probability[rare]
     order = np.lexsort((target, -probability, source))
     source, target = source[order], target[order]
-    rank = np.arange(len(source)) - np.searchsorted(source, source)  # among those of the same source piece
+    rank = np.arange(len(source)) - np.searchsorted(source, source)  # among those of the same source token
     kept = rank < WIDTH
     table = np.full((source_size, WIDTH), PAD, dtype=np.int32)
     table[source[kept], rank[kept]] = target[kept]
@@ -52,7 +52,7 @@ def lexicon(
 def translation_probabilities(
     sources: Sequence[NDArray[np.generic]], targets: Sequence[NDArray[np.generic]], target_size: int
 ) -> tuple[Ids, Ids, NDArray[np.float64]]:
-    """For each pairing of pieces that share a sentence, [U] each: source, target, P(target | source)."""
+    """For each pairing of tokens that share a sentence, [U] each: source, target, P(target | source)."""
     source_lengths = np.array([len(each) for each in sources], dtype=np.int64)
     target_lengths = np.array([len(each) for each in targets], dtype=np.int64)
     sentence = np.repeat(np.arange(len(targets)), target_lengths)  # of each target position

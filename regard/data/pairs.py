@@ -39,7 +39,7 @@ def build(folder: Path, recipe: TranslationRecipe, workers: int | None, show: bo
     with progress(show) as bar:
         read = counted(read_pairs(recipe.data.train, recipe.data, "train"), bar, "Reading train", None)
         sample, total = take_sample(read, recipe.tokenizer.sample)
-        task = bar.add_task("Learning pieces", total=None)
+        task = bar.add_task("Learning tokens", total=None)
         tokenizer = train_tokenizer((s for s, _ in sample), (t for _, t in sample), recipe.tokenizer)
         del sample
         write_tokenizer(folder, tokenizer)
@@ -79,7 +79,7 @@ def counted(items: Iterable[T], bar: Progress, doing: str, total: int | None) ->
 
 
 def sample_size(settings: config.Tokenizer) -> int:
-    """How many lines a tokenizer learns from: all, where every word of the text is to have its piece."""
+    """How many lines a tokenizer learns from: all, where every word of the text is to have its token."""
     return settings.sample if settings.vocabulary else sys.maxsize
 
 

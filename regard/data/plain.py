@@ -51,15 +51,15 @@ class Counts:
 
     lines: int = 0
     words: int = 0
-    pieces: int = 0
-    byte_pieces: int = 0
+    tokens: int = 0
+    byte_tokens: int = 0
     unknown: int = 0
 
     def add(self, texts: Sequence[str], ids: np.ndarray) -> None:
         self.lines += len(texts)
         self.words += sum(map(count_words, texts))
-        self.pieces += len(ids)
-        self.byte_pieces += int(((ids >= BYTES.start) & (ids < BYTES.stop)).sum())
+        self.tokens += len(ids)
+        self.byte_tokens += int(((ids >= BYTES.start) & (ids < BYTES.stop)).sum())
         self.unknown += int((ids == UNKNOWN).sum())
 
 
@@ -68,7 +68,7 @@ class Report:
     """What was read."""
 
     words: bool
-    """Whether pieces are words, and those that are missing unknown."""
+    """Whether tokens are words, and those that are missing unknown."""
     train: Counts
     valid: Counts
 
@@ -82,9 +82,9 @@ class Report:
         told = []
         for name, counts in (("train", self.train), ("valid", self.valid)):
             rare = f"{counts.unknown:,} of them unknown"
-            spelled = f"{counts.byte_pieces / max(1, counts.pieces):.3%} of them single bytes of unseen characters"
+            spelled = f"{counts.byte_tokens / max(1, counts.tokens):.3%} of them single bytes of unseen characters"
             told.append(f"{name}: {counts.lines:,} lines, {counts.words:,} words with the lines' ends")
-            told.append(f"  {counts.pieces:,} pieces, {rare if self.words else spelled}")
+            told.append(f"  {counts.tokens:,} tokens, {rare if self.words else spelled}")
         return told
 
     def check(self) -> None:
@@ -102,7 +102,7 @@ def build(folder: Path, recipe: LanguageRecipe, workers: int | None, show: bool)
         sample, total = take_sample(filter(None, lines), sample_size(recipe.tokenizer))
         if not sample:
             raise DataError("data.train holds no text")
-        task = bar.add_task("Learning pieces", total=None)
+        task = bar.add_task("Learning tokens", total=None)
         tokenizer = train_text_tokenizer(sample, recipe.tokenizer)
         del sample
         write_tokenizer(folder, tokenizer)

@@ -1,6 +1,6 @@
 """Text ↔ ids, by SentencePiece. The tokenizer is learned from the training text and travels inside the model file.
 
-What has no piece of its own is spelled in bytes, so every text can be written and nothing is ever unknown.
+What has no token of its own is spelled in bytes, so every text can be written and nothing is ever unknown.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Side = Literal["source", "target"]
 
 PAD, START, END, UNKNOWN = 0, 1, 2, 3
 BYTES = range(4, 260)
-"""Ids of the pieces that stand for one byte; they follow the special ids in every tokenizer."""
+"""Ids of the tokens that stand for one byte; they follow the special ids in every tokenizer."""
 
 _SPACE = "▁"
 _LONGEST = 4_192  # bytes of a line that SentencePiece learns from; its own default
 
 
 # Characters whose normal form does not depend on what stands beside them, and that are no space of another kind. In a
-# text of these and of plain spaces, no piece reaches beyond a word, so that the text's ids are those of its words.
+# text of these and of plain spaces, no token reaches beyond a word, so that the text's ids are those of its words.
 _PLAIN = re.compile(
     r"[ !-~\u00c0-\u017f\u0391-\u03a1\u03a3-\u03c9\u0410-\u044f\u2013\u2019\u201c-\u201e\uac00-\ud7a3]*"
 )
@@ -85,12 +85,12 @@ class Tokenizer:
         return len(self._models) == 1
 
     def size(self, side: Side) -> int:
-        """Pieces in a side's vocabulary, special ids included."""
+        """Tokens in a side's vocabulary, special ids included."""
         return int(self._processors[side].get_piece_size())
 
     @property
     def words(self) -> bool:
-        """Whether pieces are whole words, and others are unknown; otherwise they are spelled in bytes."""
+        """Whether tokens are whole words, and others are unknown; otherwise they are spelled in bytes."""
         return self._words["source"].whole
 
     def rare(self, ids: NDArray[Any]) -> NDArray[np.bool_]:
@@ -115,7 +115,7 @@ class Tokenizer:
         """The text of ids on one line: bytes can spell a line end."""
         return " ".join(self.decode(ids, side).splitlines())
 
-    def pieces(self, ids: Sequence[int], side: Side) -> list[str]:
+    def tokens(self, ids: Sequence[int], side: Side) -> list[str]:
         """Each id as people read it; "▁" marks the start of a word."""
         names: list[str] = self._processors[side].id_to_piece([int(each) for each in ids])
         return names
@@ -147,7 +147,7 @@ class Tokenizer:
 
 
 def train_tokenizer(source_lines: Iterable[str], target_lines: Iterable[str], settings: config.Tokenizer) -> Tokenizer:
-    """Learn pieces from both sides together, or from each on its own."""
+    """Learn tokens from both sides together, or from each on its own."""
     if settings.joint:
         both = (line for lines in (source_lines, target_lines) for line in lines)
         return Tokenizer(_train(both, settings, "the text"))
@@ -157,7 +157,7 @@ def train_tokenizer(source_lines: Iterable[str], target_lines: Iterable[str], se
 
 
 def train_text_tokenizer(lines: Iterable[str], settings: config.Tokenizer) -> Tokenizer:
-    """Learn pieces from one text; however long a line is, all of it counts."""
+    """Learn tokens from one text; however long a line is, all of it counts."""
     return Tokenizer(_train((part for line in lines for part in _within_reach(line)), settings, "the text"))
 
 
@@ -203,10 +203,10 @@ def _explain(message: str, settings: config.Tokenizer, text: str) -> DataError:
     if found := re.search(r"value <= (\d+)", message):
         rare = settings.coverage < 1 and settings.kind != "words"
         hint = f"; tokenizer.coverage = {settings.coverage:g} leaves its rarest characters to bytes" if rare else ""
-        return DataError(f"{asked} is too many for {text}, which yields at most {int(found[1]):,} pieces{hint}")
+        return DataError(f"{asked} is too many for {text}, which yields at most {int(found[1]):,} tokens{hint}")
     if found := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return DataError(
-            f"{asked} is too few: {text} needs at least {int(found[1]):,} (4 special pieces, 256 bytes and its"
+            f"{asked} is too few: {text} needs at least {int(found[1]):,} (4 special tokens, 256 bytes and its"
             " characters). Raise it, or lower tokenizer.coverage"
         )
     if "sentences_.empty()" in message:

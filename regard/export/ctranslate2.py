@@ -43,13 +43,13 @@ def specification(model: Transformer, settings: config.Transformer, tokenizer: T
     found = TransformerSpec.from_config(
         (settings.encoder_layers, settings.decoder_layers), settings.heads, pre_norm=settings.norm == "pre"
     )
-    pieces: dict[Side, list[str]] = {
-        side: tokenizer.pieces(range(tokenizer.size(side)), side) for side in ("source", "target")
+    tokens: dict[Side, list[str]] = {
+        side: tokenizer.tokens(range(tokenizer.size(side)), side) for side in ("source", "target")
     }
-    found.register_source_vocabulary(pieces["source"])
-    found.register_target_vocabulary(pieces["target"])
-    found.config.unk_token, found.config.bos_token = pieces["target"][UNKNOWN], pieces["target"][START]
-    found.config.eos_token, found.config.decoder_start_token = pieces["target"][END], pieces["target"][START]
+    found.register_source_vocabulary(tokens["source"])
+    found.register_target_vocabulary(tokens["target"])
+    found.config.unk_token, found.config.bos_token = tokens["target"][UNKNOWN], tokens["target"][START]
+    found.config.eos_token, found.config.decoder_start_token = tokens["target"][END], tokens["target"][START]
     found.config.add_source_eos = True  # what a model of regard reads ends with the end
     found.config.layer_norm_epsilon = nn.LayerNorm(1).eps
     fill_embedding(found.encoder.embeddings[0], found.encoder, model.source_embedding)

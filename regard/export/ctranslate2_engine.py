@@ -92,7 +92,7 @@ class CTranslate2Engine:
         self.max_positions = int(description["recipe"]["model"]["max_positions"])
         self.threads = threads or os.cpu_count() or 1
         self._source, self._target = read_vocabularies(folder)
-        self._ids = {piece: number for number, piece in enumerate(self._target)}
+        self._ids = {token: number for number, token in enumerate(self._target)}
         try:
             # One thread for each batch and many batches: faster than the reverse, and no slower for one sentence.
             self._translator = ctranslate2.Translator(
@@ -174,8 +174,8 @@ class CTranslate2Engine:
         waiting = []
         for job in jobs:
             results = self._translator.translate_batch(
-                [self._pieces(self._source, sources[index]) for index in job],
-                [self._pieces(self._target, prefixes[index]) for index in job] if prefixes[job[0]] else None,
+                [self._tokens(self._source, sources[index]) for index in job],
+                [self._tokens(self._target, prefixes[index]) for index in job] if prefixes[job[0]] else None,
                 asynchronous=True,
                 beam_size=options.beam,
                 num_hypotheses=options.beam,
@@ -192,9 +192,9 @@ class CTranslate2Engine:
         for index, pending in waiting:
             result = pending.result()
             found[index] = [
-                Finding(tuple(self._ids[piece] for piece in pieces), score * len(pieces) ** strength)
-                for pieces, score in zip(result.hypotheses, result.scores, strict=True)
-                if score * len(pieces) ** strength > IMPOSSIBLE
+                Finding(tuple(self._ids[token] for token in tokens), score * len(tokens) ** strength)
+                for tokens, score in zip(result.hypotheses, result.scores, strict=True)
+                if score * len(tokens) ** strength > IMPOSSIBLE
             ]
 
     def _ranked(
@@ -217,8 +217,8 @@ class CTranslate2Engine:
             return [[hypothesis(each, each.total, (), options) for each in found] for found in chosen]
         scored = iter(
             self._translator.score_batch(
-                [self._pieces(self._source, sources[index]) for index, found in enumerate(chosen) for _ in found],
-                [self._pieces(self._target, each.text) for found in chosen for each in found],
+                [self._tokens(self._source, sources[index]) for index, found in enumerate(chosen) for _ in found],
+                [self._tokens(self._target, each.text) for found in chosen for each in found],
                 max_batch_size=SCORED_TOKENS,
                 batch_type="tokens",
                 max_input_length=0,
@@ -232,7 +232,7 @@ class CTranslate2Engine:
             ranked.append(sorted(hypotheses, key=lambda each: -each.score)[: options.nbest])
         return ranked
 
-    def _pieces(self, vocabulary: list[str], ids: Sequence[int]) -> list[str]:
+    def _tokens(self, vocabulary: list[str], ids: Sequence[int]) -> list[str]:
         return [vocabulary[each] for each in ids]
 
 
@@ -242,7 +242,7 @@ def hypothesis(found: Finding, total: float, parts: tuple[float, ...], options: 
 
 
 def read_vocabularies(folder: Path) -> tuple[list[str], list[str]]:
-    """Source and target pieces of an export, by id."""
+    """Source and target tokens of an export, by id."""
     shared = folder / "shared_vocabulary.json"
     names = (
         (shared, shared) if shared.exists() else (folder / f"{side}_vocabulary.json" for side in ("source", "target"))

@@ -87,8 +87,8 @@ def read_description(folder: Path) -> dict[str, Any] | None:
 def describe(folder: Path, trained: Trained, engine: str, made_from: str, **facts: Any) -> None:
     """Put beside an exported model what is needed to use it: tokenizer, recipe and provenance."""
     names = {"joint": "tokenizer.model", "source": "source.model", "target": "target.model"}
-    pieces = {names[side]: base64.b64decode(text) for side, text in trained.assets.tokenizer.to_dict().items()}
-    for name, content in pieces.items():
+    tokens = {names[side]: base64.b64decode(text) for side, text in trained.assets.tokenizer.to_dict().items()}
+    for name, content in tokens.items():
         (folder / name).write_bytes(content)
     settings = recipes.to_dict(recipes.without_places(trained.recipe))
     description = {
@@ -96,7 +96,7 @@ def describe(folder: Path, trained: Trained, engine: str, made_from: str, **fact
         "engine": engine,
         "regard": __version__,
         "fingerprint": made_from,
-        "sentencepiece": sorted(pieces),
+        "sentencepiece": sorted(tokens),
         **facts,
         "recipe": settings,
         "provenance": trained.provenance,

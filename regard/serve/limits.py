@@ -50,7 +50,7 @@ class Limits:
 
 
 DEFAULTS = Limits()
-RENAMED = {"pieces": "new_tokens"}
+RENAMED = {"tokens": "new_tokens"}
 
 
 def read_limits(given: Sequence[str]) -> Limits:

@@ -15,19 +15,19 @@ SHOWN = 10
 
 @dataclass(frozen=True)
 class Alternatives:
-    """The most probable pieces for one position, and what became of the piece that was written there."""
+    """The most probable tokens for one position, and what became of the token that was written there."""
 
     tokens: list[str]
     probabilities: list[float]
     logits: list[float]
     probability: float
-    """Of the piece that was written …"""
+    """Of the token that was written …"""
     rank: int
-    """… and its place among all pieces; 1 is the most probable."""
+    """… and its place among all tokens; 1 is the most probable."""
 
 
 def alternatives(logits: Tensor, written: Sequence[int], tokenizer: Tokenizer) -> list[Alternatives]:
-    """Of each position [T, V], the ten most probable pieces, and where the one stands that was written [T]."""
+    """Of each position [T, V], the ten most probable tokens, and where the one stands that was written [T]."""
     probabilities = logits.float().softmax(-1)  # [T, V]
     best = probabilities.topk(min(SHOWN, logits.size(-1)))  # [T, 10]
     chosen = torch.tensor(list(written), device=logits.device).unsqueeze(1)  # [T, 1]
@@ -35,6 +35,6 @@ def alternatives(logits: Tensor, written: Sequence[int], tokenizer: Tokenizer) -
     ranks = (probabilities > probability).sum(1) + 1  # [T]
     columns = (best.indices, best.values, logits.gather(1, best.indices), probability.squeeze(1), ranks)
     return [
-        Alternatives(tokenizer.pieces(ids, "target"), shares, raw, own, rank)
+        Alternatives(tokenizer.tokens(ids, "target"), shares, raw, own, rank)
         for ids, shares, raw, own, rank in zip(*(each.tolist() for each in columns), strict=True)
     ]

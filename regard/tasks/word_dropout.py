@@ -1,4 +1,4 @@
-"""Pieces that a model must do without: what makes it rely on all the others.
+"""Tokens that a model must do without: what makes it rely on all the others.
 
 S texts · T positions
 """
@@ -12,6 +12,6 @@ from regard.data.tokenizer import UNKNOWN
 
 
 def hide(ids: Tensor, share: float) -> Tensor:
-    """Ids [S, T] with this share of the pieces unknown."""
+    """Ids [S, T] with this share of the tokens unknown."""
     hidden = (torch.rand(ids.shape, device=ids.device) < share) & (ids > UNKNOWN)
     return ids.masked_fill(hidden, UNKNOWN)

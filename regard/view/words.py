@@ -1,4 +1,4 @@
-"""Pieces → words: what belongs together, how it reads, and what a reader should be warned of."""
+"""Tokens → words: what belongs together, how it reads, and what a reader should be warned of."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 SPACE = "▁"
 SPECIAL = {"<s>", "</s>", "<pad>"}
-# Scripts that put no space between words: there, every piece is a word.
+# Scripts that put no space between words: there, every token is a word.
 _NO_SPACES = re.compile(
     r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"
 )
@@ -25,14 +25,14 @@ ENDLESS = 8  # so often nothing repeats for a reason, be it a number, a dash or 
 
 
 class Word(NamedTuple):
-    """Some pieces side by side: those from `first` up to, not including, `end`."""
+    """Some tokens side by side: those from `first` up to, not including, `end`."""
 
     first: int
     end: int
 
 
 def words_of(tokens: Sequence[str], *, punctuation_apart: bool = True) -> list[Word]:
-    """The words that pieces make up; each special piece is one of its own. Without "▁" anywhere, each piece is."""
+    """The words that tokens make up; each special token is one of its own. Without "▁" anywhere, each token is."""
     spaced = any(token.startswith(SPACE) for token in tokens)
     starts = [place for place in range(len(tokens)) if place == 0 or _begins(tokens, place, spaced, punctuation_apart)]
     return [Word(first, end) for first, end in pairwise([*starts, len(tokens)])]
@@ -60,12 +60,12 @@ def is_punctuation(token: str) -> bool:
 
 
 def is_byte(token: str) -> bool:
-    """Whether it is one byte of a character that has no piece of its own."""
+    """Whether it is one byte of a character that has no token of its own."""
     return bool(_BYTE.fullmatch(token))
 
 
 def text_of(tokens: Sequence[str]) -> str:
-    """Pieces as one reads them: spaces for "▁", and characters that were spelled in bytes."""
+    """Tokens as one reads them: spaces for "▁", and characters that were spelled in bytes."""
     encoded = bytearray()
     for token in tokens:
         byte = _BYTE.fullmatch(token)
@@ -79,8 +79,8 @@ def texts_of(tokens: Sequence[str]) -> list[str]:
 
 
 def merge(weights: NDArray[np.float64], queries: Sequence[Word], keys: Sequence[Word]) -> NDArray[np.float64]:
-    """Weights [..., query, key] of pieces → of words: a word is looked at as much as its pieces together, and looks
-    as its pieces do on average. Rows still sum to 1."""
+    """Weights [..., query, key] of tokens → of words: a word is looked at as much as its tokens together, and looks
+    as its tokens do on average. Rows still sum to 1."""
     summed = np.add.reduceat(weights, [word.first for word in keys], axis=-1)
     return np.stack([summed[..., word.first : word.end, :].mean(-2) for word in queries], axis=-2)
 
@@ -88,7 +88,7 @@ def merge(weights: NDArray[np.float64], queries: Sequence[Word], keys: Sequence[
 def repeated(words: Sequence[str], longest: int = 6) -> list[tuple[int, int, int]]:
     """Runs of words that come again at once, as (first, length, times); the longest stretch of each place.
 
-    Numbers and punctuation may repeat; so may a single letter, once: where every piece is a word, "oo" is two.
+    Numbers and punctuation may repeat; so may a single letter, once: where every token is a word, "oo" is two.
     """
     found: list[tuple[int, int, int]] = []
     place = 0

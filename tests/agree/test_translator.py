@@ -99,11 +99,11 @@ def test_alternatives_are_given_even_if_there_is_only_one(tiny_translator: Trans
 
 @pytest.mark.parametrize("options", [{"beam": 1}, {"beam": 4}, {"sample": True}], ids=str)
 def test_every_answer_begins_with_the_prefix(tiny_translator: Translator, options: dict[str, Any]) -> None:
-    pieces = tiny_translator.tokenizer.pieces(tiny_translator.tokenizer.encode("Tuto ba", "target"), "target")
+    tokens = tiny_translator.tokenizer.tokens(tiny_translator.tokenizer.encode("Tuto ba", "target"), "target")
     for answer in tiny_translator.translate(made_up_sentences(3, 5), prefix="Tuto ba", **options):
         assert answer.text.startswith("Tuto ba")
-        assert answer.tokens[: len(pieces)] == pieces
-        assert len(answer.tokens) > len(pieces) or answer.finish_reason == "end"
+        assert answer.tokens[: len(tokens)] == tokens
+        assert len(answer.tokens) > len(tokens) or answer.finish_reason == "end"
 
 
 def test_a_prefix_takes_nothing_from_the_length_limit(tiny_translator: Translator) -> None:
@@ -114,7 +114,7 @@ def test_a_prefix_takes_nothing_from_the_length_limit(tiny_translator: Translato
     assert answer.finish_reason == "length"
     assert len(answer.tokens) == begin + 4
     with pytest.raises(
-        UsageError, match=r"^the prefix has \d+ pieces; the model's position table ends at 63\. Shorten"
+        UsageError, match=r"^the prefix has \d+ tokens; the model's position table ends at 63\. Shorten"
     ):
         tiny_translator.translate(["x", "y"], prefix="Tuto ba " * 40)
 
@@ -160,7 +160,7 @@ def test_a_hopeless_model_never_writes_unknown(
         model.output.weight[UNKNOWN] = 1.0
         model.output.weight[UNKNOWN, ::2] = -1.0
     translator = Translator(model, tiny_tokenizer, tiny_recipe)
-    unknown = tiny_tokenizer.pieces([UNKNOWN], "target")[0]
+    unknown = tiny_tokenizer.tokens([UNKNOWN], "target")[0]
     for options in ({"beam": 1}, {"beam": 4, "nbest": 4}, {"sample": True, "nbest": 8}):
         for answer in translator.translate(["x", "Tuto ba.", "nemo"], **options):  # type: ignore[call-overload]
             assert unknown not in [token for each in answer.alternatives or [answer] for token in each.tokens]
@@ -205,7 +205,7 @@ def test_pairs_scored_together_are_scored_as_alone(tiny_translator: Translator, 
     assert batch_tokens == 1 or len(shapes) < len(sources) / 2
     for source, target, found in zip(sources, targets, together, strict=True):
         alone = translator.score(source, target)
-        assert found.tokens == alone.tokens == pieces_written(translator.tokenizer, target)
+        assert found.tokens == alone.tokens == tokens_written(translator.tokenizer, target)
         assert found.token_log_probabilities == pytest.approx(alone.token_log_probabilities, abs=1e-4)
         assert found.log_probability == pytest.approx(alone.log_probability, abs=1e-3)
 
@@ -239,8 +239,8 @@ def test_scores_are_those_of_the_search(tiny_translator: Translator) -> None:
     checked = 0
     for line, answer in zip(lines, tiny_translator.translate(lines), strict=True):
         ids = tiny_translator.tokenizer.encode(answer.text, "target")
-        if answer.finish_reason != "end" or tiny_translator.tokenizer.pieces(ids, "target") != answer.tokens:
-            continue  # cut off, or written in other pieces than the tokenizer would
+        if answer.finish_reason != "end" or tiny_translator.tokenizer.tokens(ids, "target") != answer.tokens:
+            continue  # cut off, or written in other tokens than the tokenizer would
         (found,) = tiny_translator.score([line], [answer.text])
         assert found.tokens == answer.tokens
         assert found.token_log_probabilities == pytest.approx(answer.token_log_probabilities, abs=1e-4)
@@ -287,7 +287,7 @@ def test_attention_fits_its_tokens(tiny_translator: Translator) -> None:
     seen = tiny_translator.attention(line)
     answer = tiny_translator.translate(line)
     assert seen.translation == answer.text
-    assert seen.source_tokens == [*pieces(tiny_translator.tokenizer, line), "</s>"]
+    assert seen.source_tokens == [*tokens(tiny_translator.tokenizer, line), "</s>"]
     assert seen.target_tokens == [*answer.tokens, *(["</s>"] if answer.finish_reason == "end" else [])]
     check_attention(tiny_translator, seen.source_tokens, seen.target_tokens, seen.weights)
     assert np.triu(seen.weights["decoder"], 1).max() == 0
@@ -337,7 +337,7 @@ def test_threads_do_not_disturb_each_other(tiny_translator: Translator) -> None:
 def test_attention_of_a_translation_that_never_ends(
     tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer
 ) -> None:
-    """It fills the whole position table, and each written piece still has its row."""
+    """It fills the whole position table, and each written token still has its row."""
     torch.manual_seed(0)
     model = build(replace(tiny_recipe.model, tied=False), tiny_tokenizer.size("source"), tiny_tokenizer.size("target"))
     with torch.no_grad():
@@ -362,12 +362,12 @@ def check_attention(
         np.testing.assert_allclose(each.sum(-1), 1.0, atol=1e-5)
 
 
-def pieces_written(tokenizer: Tokenizer, text: str) -> list[str]:
-    return tokenizer.pieces(tokenizer.encode(text, "target"), "target")
+def tokens_written(tokenizer: Tokenizer, text: str) -> list[str]:
+    return tokenizer.tokens(tokenizer.encode(text, "target"), "target")
 
 
-def pieces(tokenizer: Tokenizer, line: str) -> list[str]:
-    return tokenizer.pieces(tokenizer.encode(line, "source"), "source")
+def tokens(tokenizer: Tokenizer, line: str) -> list[str]:
+    return tokenizer.tokens(tokenizer.encode(line, "source"), "source")
 
 
 def test_what_cannot_be_looked_at_is_refused(tiny_translator: Translator) -> None:
@@ -375,7 +375,7 @@ def test_what_cannot_be_looked_at_is_refused(tiny_translator: Translator) -> Non
         tiny_translator.attention("  ")
     with pytest.raises(UsageError, match="leave no room to write"):
         tiny_translator.attention("x", max_ratio=0.0, max_extra=0)
-    with pytest.raises(UsageError, match=r"the source has .* pieces; the model's position table ends at 63"):
+    with pytest.raises(UsageError, match=r"the source has .* tokens; the model's position table ends at 63"):
         tiny_translator.score("ka " * 100, "x")
-    with pytest.raises(UsageError, match=r"the target has .* pieces"):
+    with pytest.raises(UsageError, match=r"the target has .* tokens"):
         tiny_translator.score(["x"], ["ka " * 100])

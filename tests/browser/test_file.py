@@ -87,7 +87,7 @@ def test_a_walk_too_long_for_the_file_is_explained(open_page: Open, tmp_path: Pa
 
 
 def leftovers(page: Page) -> list[str]:
-    """Headings and labels without a Korean letter, that are neither numbers nor symbols nor pieces of the sentence."""
+    """Headings and labels without a Korean letter, that are neither numbers nor symbols nor tokens of the sentence."""
     found = texts(
         page, "h2, h3, nav button, #view .muted, #view label, #view legend, .explanation, figcaption, #caution"
     )
@@ -163,7 +163,7 @@ def test_what_is_cut_on_a_phone_fades(open_page: Open, tmp_path: Path) -> None:
 
 
 def decoded(source: list[str], target: list[str], **changes: object) -> Attention:
-    """With a search, so that the pieces stand in every view that there can be."""
+    """With a search, so that the tokens stand in every view that there can be."""
     alternatives = [Alternatives(source[:3], [0.5, 0.3, 0.1], [2.0, 1.5, 0.4], 0.5, 1) for _ in target]
     steps = [
         SearchStep([SearchPath(0, token, -0.1, -0.2, -0.2, " ".join(target[: t + 1]))], [])
@@ -185,8 +185,8 @@ def write_with_movie(path: Path, seen: Attention) -> Path:
 
 def test_a_word_may_be_wider_than_a_phone(open_page: Open, tmp_path: Path) -> None:
     word = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
-    pieces = [f"▁{word}", f"▁{word}", "</s>"]
-    given = decoded(pieces, pieces, text=f"{word} {word}", translation=word, title=word, facts={word: word})
+    tokens = [f"▁{word}", f"▁{word}", "</s>"]
+    given = decoded(tokens, tokens, text=f"{word} {word}", translation=word, title=word, facts={word: word})
     page = open_page(write_with_movie(tmp_path / "page.html", given), **NARROW)
     expect(page.locator(".warning.repeated")).to_be_visible()
     page.locator("#words").click()
@@ -197,9 +197,9 @@ def test_a_word_may_be_wider_than_a_phone(open_page: Open, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("words", [False, True])
 def test_text_stays_text(open_page: Open, tmp_path: Path, words: bool) -> None:
-    pieces = [*HOSTILE, *(f"▁{text}" for text in HOSTILE), "</s>"]
+    tokens = [*HOSTILE, *(f"▁{text}" for text in HOSTILE), "</s>"]
     whole = " ".join(HOSTILE)
-    given = decoded(pieces, pieces[::-1], text=whole, translation=whole, title=whole, facts={whole: whole})
+    given = decoded(tokens, tokens[::-1], text=whole, translation=whole, title=whole, facts={whole: whole})
     page = open_page(write_with_movie(tmp_path / "page.html", given))
     assert page.title() == f"{whole} · regard"
     for selector in ("h1", "#source", "#translation", ".facts dt", ".facts dd"):
@@ -263,7 +263,7 @@ def test_every_script_runs_in_its_direction(
 
 
 @pytest.mark.slow
-def test_two_hundred_pieces_stay_fluid(open_page: Open, tmp_path: Path) -> None:
+def test_two_hundred_tokens_stay_fluid(open_page: Open, tmp_path: Path) -> None:
     tokens = [f"▁{'wort' * (1 + n % 3)}{n}" if n % 3 else f"s{n}" for n in range(199)] + ["</s>"]
     kinds = ("encoder", "decoder", "cross")
     given = imagined(tokens, tokens, weights={kind: at_random(6, 8, 200, 200, seed) for seed, kind in enumerate(kinds)})

@@ -202,7 +202,7 @@ def test_the_walk_comes_when_it_is_looked_at(live: Page, seen: Attention) -> Non
     assert live.evaluate("page.scene.walk") is None
     go_to(live, "walk")
     expect(live.locator(".walk .step[data-part=cross][data-step=scale]")).to_be_visible()
-    live.locator(".walk [data-side=decoder][data-piece='1']").click()
+    live.locator(".walk [data-side=decoder][data-token='1']").click()
     live.locator("#walk-layer").select_option("1")
     live.locator("#walk-head").select_option("1")
     found = [number(text) for text in texts(live, ".walk .step[data-part=cross][data-step=scale] .keys li > span")]
@@ -254,7 +254,7 @@ def test_two_models_stand_side_by_side(live: Page, demo: regard.Translator, tiny
         shown = (
             live.locator(".compare .column")
             .nth(column)
-            .locator(".pieces span")
+            .locator(".tokens span")
             .evaluate_all("(all) => all.map((each) => parseFloat(each.style.getPropertyValue('--share')) / 100)")
         )
         expected = [each.probability for each in translator.attention(SHORT).alternatives]

@@ -155,7 +155,7 @@ def test_layers_and_heads_are_chosen_by_either_way(open_page: Open, demo_page: P
 def test_unseen_words_and_repetitions_are_warned_of(open_page: Open, tmp_path: Path) -> None:
     target = ["▁Ein", "▁Hund", "▁Ein", "▁Hund", "</s>"]
     cross = at_random(2, 2, len(target), len(SOURCE))
-    cross[..., 2:4] = 1e-3  # nobody looks at "runs", of two pieces
+    cross[..., 2:4] = 1e-3  # nobody looks at "runs", of two tokens
     given = imagined(SOURCE, target, weights={"cross": cross / cross.sum(-1, keepdims=True)})
     write_page(tmp_path / "page.html", [given])
     page = open_page(tmp_path / "page.html")

@@ -132,13 +132,13 @@ def test_the_walk_shows_what_was_recorded(
 ) -> None:
     page = open_page(demo_page)
     go_to(page, "walk")
-    page.locator(".walk [data-side=decoder][data-piece='3']").click()
+    page.locator(".walk [data-side=decoder][data-token='3']").click()
     page.locator("#walk-layer").select_option("2")
     page.locator("#walk-head").select_option("2")
     recorded = {name: tensor[0].double().numpy() for name, tensor in seen.record[f"decoder.1.{module}"].items()}
     size = recorded["query"].shape[-1]
     scores, weights = recorded["scores"][1, 3], recorded["weights"][1, 3]
-    hidden = 4 if part == "self" else len(scores)  # the first key that the mask hides from the query of piece 3
+    hidden = 4 if part == "self" else len(scores)  # the first key that the mask hides from the query of token 3
     products = recorded["key"][1] @ recorded["query"][1, 3]
     np.testing.assert_allclose(products / size**0.5, scores, rtol=1e-4, atol=1e-4)
     # The page multiplies scores of half precision by √d again.
@@ -157,7 +157,7 @@ def test_the_walk_shows_what_was_recorded(
 def test_the_walk_begins_and_ends_with_the_models_numbers(open_page: Open, demo_page: Path, seen: Attention) -> None:
     page = open_page(demo_page)
     go_to(page, "walk")
-    page.locator(".walk [data-side=decoder][data-piece='2']").click()
+    page.locator(".walk [data-side=decoder][data-token='2']").click()
     recorded = {name: tensor.double().numpy() for name, tensor in seen.record["target_embedding"].items()}
     sums = [text.rstrip(" …").split() for text in walked(page, "start", "position", ".reading")]
     for shown, name in zip(sums, ("vectors", "positions", "output"), strict=True):
@@ -238,7 +238,7 @@ def test_the_walk_adds_and_normalises_where_the_model_does(
     write_page(tmp_path / "page.html", [given])
     page = open_page(tmp_path / "page.html")
     go_to(page, "walk")
-    page.locator(f".walk [data-side={side}][data-piece='1']").click()
+    page.locator(f".walk [data-side={side}][data-token='1']").click()
     page.locator("#walk-layer").select_option("2")
     parts = {"self": "after_self", "cross": "after_cross", "feed": "after_feed_forward"}
     for part, module in (

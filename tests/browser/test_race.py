@@ -64,10 +64,10 @@ def test_pointing_reads_a_value(open_page: Open, race_page: Path) -> None:
     mark = chart.locator("[data-lane='1'] .mark").nth(2)
     mark.scroll_into_view_if_needed()
     mark.hover()
-    expect(chart.locator(".readout")).to_have_text("conv 21–35 pieces: BLEU 23.0 [22.0, 24.0], 50 sentences")
+    expect(chart.locator(".readout")).to_have_text("conv 21–35 tokens: BLEU 23.0 [22.0, 24.0], 50 sentences")
     chart.locator("svg").first.focus()
     page.keyboard.press("ArrowLeft")
-    expect(chart.locator(".readout")).to_contain_text("conv 11–20 pieces")
+    expect(chart.locator(".readout")).to_contain_text("conv 11–20 tokens")
 
 
 def test_looks_of_a_chosen_sentence(open_page: Open, race_page: Path) -> None:

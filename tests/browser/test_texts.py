@@ -86,7 +86,7 @@ def test_on_a_phone_and_with_hostile_text(open_page: Open, tmp_path: Path, kind:
     if kind == "writing":
         look_at(tokens=HOSTILE, text=text, title=text).save(path)
     else:
-        write_decisions(path, [decision(pieces=HOSTILE, text=text, title=text, gradient=np.linspace(-1, 1, 4))])
+        write_decisions(path, [decision(tokens=HOSTILE, text=text, title=text, gradient=np.linspace(-1, 1, 4))])
     page = open_page(path, **NARROW)
     assert page.evaluate("window.hacked") is None
     assert fits(page)

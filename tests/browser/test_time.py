@@ -1,4 +1,4 @@
-"""What runs in time: decoding, piece by piece, and the movie of a training."""
+"""What runs in time: decoding, token by token, and the movie of a training."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def test_decoding_shows_the_beams_of_the_search(open_page: Open, demo_page: Path
         check_beams(shown_beams(page, ".steps .beams:not(.finished) .beam"), step.kept)
         check_beams(shown_beams(page, ".steps .beams.finished .beam"), step.finished)
         path += shown_beams(page, ".steps .beam.final")
-    # The path that won is one hypothesis per piece, each going on with the one before, and spells the translation.
+    # The path that won is one hypothesis per token, each going on with the one before, and spells the translation.
     assert len(path) == len(seen.target_tokens)
     assert all(later.startswith(text) for (text, _), (later, _) in pairwise(path))
     assert path[-1][0] == f"{seen.translation} end"
-    assert len(page.locator(".river .labels .final.piece").all()) == len(seen.target_tokens)
+    assert len(page.locator(".river .labels .final.token").all()) == len(seen.target_tokens)
 
 
 def test_decoding_is_stepped_by_slider_keys_and_buttons(open_page: Open, demo_page: Path, seen: Attention) -> None:
@@ -88,13 +88,13 @@ def test_decoding_is_stepped_by_slider_keys_and_buttons(open_page: Open, demo_pa
 def test_decoding_is_stepped_in_the_output_and_in_the_river(open_page: Open, demo_page: Path, seen: Attention) -> None:
     page = open_page(demo_page)
     go_to(page, "steps")
-    position, pieces = page.locator(".steps .position"), page.locator(".steps .written [role=button]")
+    position, tokens = page.locator(".steps .position"), page.locator(".steps .written [role=button]")
     expect(page.locator(".steps .written [tabindex='0']")).to_have_count(1)
-    pieces.first.focus()
+    tokens.first.focus()
     for key in ["ArrowRight", "ArrowRight", "ArrowLeft"]:
         page.keyboard.press(key)
     expect(position).to_contain_text("Position 2 of")
-    expect(pieces.nth(1)).to_be_focused()
+    expect(tokens.nth(1)).to_be_focused()
     page.keyboard.press("End")
     expect(position).to_contain_text(f"Position {len(seen.target_tokens)} of")
     page.keyboard.press("Home")
@@ -105,7 +105,7 @@ def test_decoding_is_stepped_in_the_output_and_in_the_river(open_page: Open, dem
         page.keyboard.press(key)
     expect(position).to_contain_text("Position 3 of")
     assert river.get_attribute("aria-valuenow") == "3"
-    expect(pieces.nth(2)).to_have_class(re.compile("now"))
+    expect(tokens.nth(2)).to_have_class(re.compile("now"))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def test_one_line_in_one_line_out(tmp_path: Path) -> None:
 
 def test_where_to_look_counts_from_one() -> None:
     answer = succeed("align", "demo", "--layer", 2, "--head", 1, "--written", stdin=LINES)
-    assert "looking at layer 2, head 1, when a piece is written" in answer.err
+    assert "looking at layer 2, head 1, when a token is written" in answer.err
     assert "agreement" not in answer.err
     assert "there is no layer 9; the model's cross-attention has layers 1 to" in fail(
         "align", "demo", "--layer", 9, stdin=LINES

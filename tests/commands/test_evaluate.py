@@ -164,7 +164,7 @@ VALID = ROOT / "regard" / "bundled" / "rhymes-valid.txt"
 def test_a_language_model(rhymes: Path) -> None:
     plain = succeed("evaluate", rhymes)
     assert "valid (82 lines" in plain.out
-    assert "windows of 64 pieces, 16 new in each" in plain.out
+    assert "windows of 64 tokens, 16 new in each" in plain.out
     told = json.loads(succeed("evaluate", rhymes, "--json", "--file", VALID, "--stride", 64).out)["rhymes-valid.txt"][
         "scores"
     ][0]
@@ -172,8 +172,8 @@ def test_a_language_model(rhymes: Path) -> None:
     metrics = [json.loads(line) for line in (rhymes / "metrics.jsonl").read_text().splitlines()]
     last = [line for line in metrics if line["kind"] == "valid"][-1]
     assert told["value"] == pytest.approx(last["perplexity"], rel=1e-4)  # plain windows, as training has them
-    assert math.log(told["per_piece"]) == pytest.approx(last["loss"], rel=1e-4)
-    assert "from 1 to the window's 64 pieces" in fail("evaluate", rhymes, "--stride", 65)
+    assert math.log(told["per_token"]) == pytest.approx(last["loss"], rel=1e-4)
+    assert "from 1 to the window's 64 tokens" in fail("evaluate", rhymes, "--stride", 65)
 
 
 def test_scores_of_a_language_model_are_stored(rhymes: Path) -> None:

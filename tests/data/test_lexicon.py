@@ -1,4 +1,4 @@
-"""Which piece translates which is found from sentences alone, even where pieces always come together."""
+"""Which token translates which is found from sentences alone, even where tokens always come together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pairs(tmp_path: Path, sentences: list[tuple[list[int], list[int]]]) -> PairI
 
 
 def random_pairs(seed: int = 0, count: int = 400) -> list[tuple[list[int], list[int]]]:
-    """Piece n is translated by piece 53 - n, in another order, and 20 follows every target."""
+    """Token n is translated by token 53 - n, in another order, and 20 follows every target."""
     chance = np.random.default_rng(seed)
     sources = [chance.integers(4, 16, size=chance.integers(1, 7)).tolist() for _ in range(count)]
     return [(source, [*(53 - each for each in source[::-1]), 20]) for source in sources]

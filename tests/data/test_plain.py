@@ -50,8 +50,8 @@ def test_the_report_counts_what_is_there(tmp_path: Path, documents: str) -> None
     counts, ids = prepared.report.valid, PairIds.open(prepared.folder, "valid").stream
     blank = documents == "stream"
     assert (counts.lines, counts.words) == (2 + blank, 2 + 3 + 2 + blank)
-    assert counts.pieces == len(ids)
-    assert counts.byte_pieces == sum(int(each) in BYTES for each in ids) == 3  # one Korean character that is rare
+    assert counts.tokens == len(ids)
+    assert counts.byte_tokens == sum(int(each) in BYTES for each in ids) == 3  # one Korean character that is rare
     assert counts.unknown == 0
     assert plain.Report.from_dict(asdict(prepared.report)) == prepared.report
     assert any("single bytes" in line for line in prepared.report.lines())

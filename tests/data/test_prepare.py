@@ -98,7 +98,7 @@ def test_each_rule_is_applied_and_counted(recipe: TranslationRecipe, tmp_path: P
         (middling, short), (short, middling), (short, short + " doso"),  # the last is short enough to be kept
         TRAIN[0], TRAIN[1], (f"  {TRAIN[2][0]} ", TRAIN[2][1].replace(" ", "  ")),
         (TRAIN[3][0], TRAIN[4][1]),  # half a duplicate is none
-        ("bara", "bara bara"), ("bara bara", "bara"),  # nor are the same pieces divided elsewhere
+        ("bara", "bara bara"), ("bara bara", "bara"),  # nor are the same tokens divided elsewhere
     ]  # fmt: skip
     write(tmp_path, "train", TRAIN + bad)
     write(tmp_path, "valid", [("", "x"), (long, long), *VALID, VALID[0], (middling, short)])
@@ -110,9 +110,9 @@ def test_each_rule_is_applied_and_counted(recipe: TranslationRecipe, tmp_path: P
     assert valid.skipped == {"empty": 1, "long": 1}
     for counts, ids in ((train, prepared.train), (valid, prepared.valid)):
         assert counts.kept == len(ids) == counts.read - sum(counts.skipped.values())
-        assert counts.pieces == ids.lengths.sum(axis=0).tolist()
+        assert counts.tokens == ids.lengths.sum(axis=0).tolist()
     shown = "\n".join(prepared.report.lines())
-    for part in ("704 of 714 pairs kept", "more than 60 pieces", "more than 4 times"):
+    for part in ("704 of 714 pairs kept", "more than 60 tokens", "more than 4 times"):
         assert part in shown
 
 
@@ -134,7 +134,7 @@ def test_rules_begin_exactly_at_their_thresholds(source: int, target: int, broke
 def test_bytes_are_counted(recipe: TranslationRecipe, tmp_path: Path) -> None:
     write(tmp_path, "valid", [("bara", "bara한")])
     prepared = prepare(recipe, show=False)
-    assert prepared.report.valid.byte_pieces == [0, 3]
+    assert prepared.report.valid.byte_tokens == [0, 3]
 
 
 def test_a_corpus_that_the_rules_empty_is_refused_with_counts(recipe: TranslationRecipe, tmp_path: Path) -> None:
@@ -296,7 +296,7 @@ def test_the_tokenizer_learns_from_the_whole_corpus(recipe: TranslationRecipe, t
     small = replace(recipe, tokenizer=replace(recipe.tokenizer, sample=200, vocabulary=320))
     first = prepare(small, show=False)
     assert "<0x" not in "".join(
-        first.assets.tokenizer.pieces(first.assets.tokenizer.encode("q"), "source")
+        first.assets.tokenizer.tokens(first.assets.tokenizer.encode("q"), "source")
     )  # only stands at the end
     assert prepare(replace(small, name="again"), show=False).assets.tokenizer == first.assets.tokenizer
 

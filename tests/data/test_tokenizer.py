@@ -98,17 +98,17 @@ def test_special_ids_are_dropped_in_decoding() -> None:
     assert tokenizer.decode([START, *ids, END, UNKNOWN, PAD, PAD]) == SOURCE[0]
 
 
-def test_pieces_spell_the_text() -> None:
+def test_tokens_spell_the_text() -> None:
     tokenizer = TOKENIZERS[0]
     ids = tokenizer.encode(SOURCE[0])
     assert len(ids) < len(SOURCE[0])  # something was learned
-    assert "".join(tokenizer.pieces(ids, "source")).replace("▁", " ").strip() == SOURCE[0]
-    assert tokenizer.pieces(tokenizer.encode("é"), "source") == ["▁", "<0xC3>", "<0xA9>"]
+    assert "".join(tokenizer.tokens(ids, "source")).replace("▁", " ").strip() == SOURCE[0]
+    assert tokenizer.tokens(tokenizer.encode("é"), "source") == ["▁", "<0xC3>", "<0xA9>"]
 
 
 @pytest.mark.parametrize("tokenizer", [TOKENIZERS[0], TOKENIZERS[5]])
-def test_byte_pieces_lie_in_their_range(tokenizer: Tokenizer) -> None:
-    assert tokenizer.pieces(list(BYTES), "source") == [f"<0x{each:02X}>" for each in range(256)]
+def test_byte_tokens_lie_in_their_range(tokenizer: Tokenizer) -> None:
+    assert tokenizer.tokens(list(BYTES), "source") == [f"<0x{each:02X}>" for each in range(256)]
 
 
 def test_all_at_once_is_the_same_as_one_by_one() -> None:
@@ -151,17 +151,17 @@ def test_a_damaged_tokenizer_is_refused(stored: dict[str, str]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_too_many_pieces_are_refused_with_the_largest_size_that_works(kind: str) -> None:
+def test_too_many_tokens_are_refused_with_the_largest_size_that_works(kind: str) -> None:
     with pytest.raises(DataError, match=r"tokenizer\.vocabulary = 90,000 is too many for the text") as caught:
         train(kind=kind, vocabulary=90_000)
-    found = re.search(r"at most ([\d,]+) pieces", str(caught.value))
+    found = re.search(r"at most ([\d,]+) tokens", str(caught.value))
     assert found
     largest = int(found[1].replace(",", ""))
     assert train(kind=kind, vocabulary=largest).size("source") == largest
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_too_few_pieces_are_refused_with_the_least_size_that_works(kind: str) -> None:
+def test_too_few_tokens_are_refused_with_the_least_size_that_works(kind: str) -> None:
     with pytest.raises(DataError, match=r"tokenizer\.vocabulary = 100 is too few: the text needs") as caught:
         train(kind=kind, vocabulary=100)
     found = re.search(r"at least ([\d,]+) ", str(caught.value))

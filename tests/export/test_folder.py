@@ -51,8 +51,8 @@ def test_the_folder_documents_itself(
     for name, side in zip(
         description["sentencepiece"], SIDES[: 1 if exported.assets.tokenizer.joint else 2], strict=True
     ):
-        pieces = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "a" / "out" / name))
-        assert pieces.encode(text) == exported.assets.tokenizer.encode(text, side)
+        tokens = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "a" / "out" / name))
+        assert tokens.encode(text) == exported.assets.tokenizer.encode(text, side)
 
 
 @each_export

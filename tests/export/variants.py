@@ -33,9 +33,9 @@ each_variant = pytest.mark.parametrize("variant", VARIANTS)
 def trained(variant: str, recipe: config.TranslationRecipe) -> Trained:
     """No two parameters are alike, neither biases nor norms, so that none can take another's place unnoticed."""
     changes = dict(VARIANTS[variant])
-    pieces = replace(recipe.tokenizer, joint=bool(changes.pop("joint", True)))
-    recipe = replace(recipe, tokenizer=pieces, model=replace(recipe.model, **changes))
-    tokenizer = train_tokenizer(made_up_sentences(1), made_up_sentences(2), pieces)
+    tokens = replace(recipe.tokenizer, joint=bool(changes.pop("joint", True)))
+    recipe = replace(recipe, tokenizer=tokens, model=replace(recipe.model, **changes))
+    tokenizer = train_tokenizer(made_up_sentences(1), made_up_sentences(2), tokens)
     torch.manual_seed(len(variant))
     model = build(recipe.model, tokenizer.size("source"), tokenizer.size("target"))
     last = model.decoder_norm if recipe.model.norm == "pre" else model.decoder[-1].after_feed_forward.norm

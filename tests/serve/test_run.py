@@ -154,7 +154,7 @@ def test_limits_are_read_from_the_command_line() -> None:
     )
     for given, message in (
         ("charakters=1", "Did you mean 'characters'"), ("texts=many", "must be a whole number, not 'many'"),
-        ("pieces=5", "the limit pieces is now called new_tokens"), ("beam=0", "must be above 0"), ("beam", "must be a whole number, not ''"),
+        ("tokens=5", "the limit tokens is now called new_tokens"), ("beam=0", "must be above 0"), ("beam", "must be a whole number, not ''"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=message):
             read_limits([given])

@@ -64,8 +64,8 @@ def test_a_model_of_the_opposite_direction_confirms() -> None:
 
 
 @pytest.mark.parametrize("look", [Look(0), Look(1, 2), Look(1, None, read=True)], ids=str)
-def test_words_look_as_their_pieces_do(tiny_translator: Translator, look: Look) -> None:
-    """The weights of a pair in a batch are what summing up its own record piece by piece gives."""
+def test_words_look_as_their_tokens_do(tiny_translator: Translator, look: Look) -> None:
+    """The weights of a pair in a batch are what summing up its own record token by token gives."""
     lines = list(zip(made_up_sentences(1, 9), made_up_sentences(2, 9), strict=True))
     encoded = encode(tiny_translator.tokenizer, lines)
     for (source, target), pair, (found,) in zip(
@@ -89,7 +89,7 @@ def test_words_look_as_their_pieces_do(tiny_translator: Translator, look: Look) 
         np.testing.assert_allclose(found.sum(-1), 1.0, atol=1e-5)
 
 
-def test_words_by_themselves_give_the_pieces_of_the_line(tiny_translator: Translator) -> None:
+def test_words_by_themselves_give_the_tokens_of_the_line(tiny_translator: Translator) -> None:
     lines = [*made_up_sentences(3, 20), "  Ba \u00a0 ko.\t'x'  ", "½ ﬁ ´a 日本 \u200b x", "<s> </s>"]
     for line, pair in zip(lines, encode(tiny_translator.tokenizer, [(line, "") for line in lines]), strict=True):
         assert len(pair.source) == len(line.split())
@@ -150,7 +150,7 @@ def test_company_changes_nothing(exact_translator: Translator, monkeypatch: pyte
 
 
 def test_links_of_a_matrix() -> None:
-    weights = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.0, 0.0, 0.0]])  # neither word 2 has pieces
+    weights = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.0, 0.0, 0.0]])  # neither word 2 has tokens
     assert forward_links(weights) == {(0, 0), (0, 1)}
     assert backward_links(weights) == {(0, 0), (1, 1)}
     assert agreement([forward_links(weights)], [backward_links(weights)]) == 0.5

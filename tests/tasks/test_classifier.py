@@ -104,7 +104,7 @@ def test_looking_agrees_with_answering(model: dict[str, Any]) -> None:
         assert (seen.label, seen.probabilities) == (answer.label, answer.probabilities)
         share = answer.probabilities[answer.label]
         assert seen.log_odds == pytest.approx(np.log(share / (1 - share)), abs=1e-3)
-        length = len(seen.pieces)
+        length = len(seen.tokens)
         assert length == answer.token_count + (model["pooling"] == "first")
         assert seen.weights.shape == (2, 2, length, length)
         np.testing.assert_allclose(seen.weights.sum(-1), 1, atol=1e-5)
@@ -124,7 +124,7 @@ def test_looking_works_where_gradients_are_off() -> None:
 
 
 def test_gradient_times_input_is_the_slope_of_the_log_odds() -> None:
-    """Scaling a piece's vector by 1 + ε moves the log-odds by ε × its number."""
+    """Scaling a token's vector by 1 + ε moves the log-odds by ε × its number."""
     classifier = untrained(temperature=1.3, norm="pre")
     model, step = classifier.model.double(), 1e-5
     ids = torch.tensor([classifier.tokenizer.encode("The soup was cold and good.")])
@@ -141,7 +141,7 @@ def test_gradient_times_input_is_the_slope_of_the_log_odds() -> None:
 
 
 def linear_model() -> TextClassifier:
-    """One whose layers pass on what they are given, so that logits are a weighted sum of the pieces' vectors."""
+    """One whose layers pass on what they are given, so that logits are a weighted sum of the tokens' vectors."""
     model = untrained(pooling="mean", norm="pre", dropout=0.0).model
     model.norm = torch.nn.Identity()
     with torch.no_grad():
@@ -160,8 +160,8 @@ def test_gradient_times_input_is_complete_where_the_model_is_linear() -> None:
     ids = torch.randint(4, 500, (1, 9), generator=torch.Generator().manual_seed(1))
     found = attribute(model, ids, 0, 1.0)
     assert found.gradient.sum() == pytest.approx(found.log_odds - 0.7, abs=1e-4)  # all but the difference of the biases
-    pieces = [attribute(model, ids[:, place : place + 1], 0, 1.0).log_odds - 0.7 for place in range(9)]
-    np.testing.assert_allclose(found.gradient, np.array(pieces) / 9, atol=1e-4)
+    tokens = [attribute(model, ids[:, place : place + 1], 0, 1.0).log_odds - 0.7 for place in range(9)]
+    np.testing.assert_allclose(found.gradient, np.array(tokens) / 9, atol=1e-4)
 
 
 def test_ngrams_add_up() -> None:
@@ -196,7 +196,7 @@ def test_attention_is_carried_from_the_pooled_vector() -> None:
 def test_first_pooling_looks_from_the_first_position() -> None:
     classifier = untrained(pooling="first", layers=1)
     seen = classifier.look("The soup was cold.")
-    assert seen.pieces[0] == "<s>"
+    assert seen.tokens[0] == "<s>"
     wanted = seen.weights[0].mean(0)[0] / 2
     wanted[0] += 0.5
     np.testing.assert_allclose(seen.attention, wanted, atol=1e-6)
@@ -219,7 +219,7 @@ def test_what_was_left_out_is_marked(long: str, pooling: str, gap: int) -> None:
     seen = untrained(data={"long": long, "max_tokens": 20}, pooling=pooling).look(LONG)
     assert seen.gap == gap
     assert not any(word.first < gap < word.end for word in seen.words)
-    assert [place for word in seen.words for place in range(word.first, word.end)] == list(range(len(seen.pieces)))
+    assert [place for word in seen.words for place in range(word.first, word.end)] == list(range(len(seen.tokens)))
 
 
 def test_facts() -> None:

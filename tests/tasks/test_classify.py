@@ -159,7 +159,7 @@ def test_a_batch_holds_at_most_so_many_texts(path: Path) -> None:
     assert {part.tokens for part in parts} == {task.usual}
 
 
-def test_hiding_hides_real_pieces_only() -> None:
+def test_hiding_hides_real_tokens_only() -> None:
     torch.manual_seed(1)
     ids = torch.randint(UNKNOWN + 1, 500, (40, 50))
     ids[:, 30:] = PAD

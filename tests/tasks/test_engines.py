@@ -57,7 +57,7 @@ def full_lexicon(translator: Translator) -> Lexicon:
 
 
 def narrow_lexicon(translator: Translator) -> Lexicon:
-    """Each piece may become one of forty that depend on it; none of the bytes, which were never trained and tie."""
+    """Each token may become one of forty that depend on it; none of the bytes, which were never trained and tie."""
     size = translator.tokenizer.size("target")
     table = 260 + (torch.arange(size)[:, None] * 7 + torch.arange(40)) % (size - 260)
     return Lexicon(table, torch.arange(280, 300))

@@ -79,7 +79,7 @@ LENGTHS = [[1], [5], [3, 1, 7, 20, 2], [1] * 9, [16, 16], [40]]
 @pytest.mark.parametrize("lengths", LENGTHS, ids=str)
 @pytest.mark.parametrize("documents", ["stream", "lines"])
 @pytest.mark.parametrize("most", [1, 5, 16])
-def test_windows_cover_every_piece_once(lengths: list[int], documents: str, most: int) -> None:
+def test_windows_cover_every_token_once(lengths: list[int], documents: str, most: int) -> None:
     stream = stream_of(lengths, documents, most)
     begins = set(np.cumsum([0, *lengths[:-1]]).tolist()) if documents == "lines" else {0}
     for shift in range(most):
@@ -103,7 +103,7 @@ def test_a_shift_cuts_elsewhere() -> None:
 
 
 @pytest.mark.parametrize("tokens", [1, 7, 16, 100])
-def test_batches_hold_all_windows_in_about_so_many_pieces(tokens: int) -> None:
+def test_batches_hold_all_windows_in_about_so_many_tokens(tokens: int) -> None:
     windows = stream_of([3, 1, 7, 20, 2], "lines", 8).windows(0)
     batches = filled(windows, tokens)
     assert np.concatenate(batches).tolist() == windows.tolist()
@@ -129,7 +129,7 @@ def test_an_epoch_is_all_of_the_text_and_a_pure_function(tmp_path: Path, documen
     assert orders[0] != orders[1]
 
 
-def test_validation_is_per_word_whatever_the_pieces(tmp_path: Path) -> None:
+def test_validation_is_per_word_whatever_the_tokens(tmp_path: Path) -> None:
     recipe: Any = recipes.load(write_recipe(tmp_path))
     prepared = prepare(recipe, show=False)
     task, model = (

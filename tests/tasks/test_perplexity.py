@@ -1,4 +1,4 @@
-"""Perplexity with a context that slides: every piece once, and the same number by every way to it."""
+"""Perplexity with a context that slides: every token once, and the same number by every way to it."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def measured(writer: TextGenerator, lines: list[str] = LINES, stride: int | None
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 16, 30, 33])
 @pytest.mark.parametrize("stride", [1, 3, 8])
-def test_every_piece_is_predicted_once_with_enough_before_it(count: int, stride: int) -> None:
-    pieces = list(range(10, 10 + count))
+def test_every_token_is_predicted_once_with_enough_before_it(count: int, stride: int) -> None:
+    tokens = list(range(10, 10 + count))
     sight = Sight(8, stride, carried=False)
-    found = list(slide(pieces, START, sight))
-    fresh = [piece for each in found for piece in each.pieces[len(each.pieces) - each.fresh :]]
-    assert fresh == pieces
-    whole = [START, *pieces]
+    found = list(slide(tokens, START, sight))
+    fresh = [token for each in found for token in each.tokens[len(each.tokens) - each.fresh :]]
+    assert fresh == tokens
+    whole = [START, *tokens]
     for number, each in enumerate(found):
-        begin = whole.index(each.pieces[0])
-        assert whole[begin : begin + len(each.pieces)] == each.pieces
-        assert len(each.pieces) - 1 <= 8
-        before = len(each.pieces) - each.fresh
+        begin = whole.index(each.tokens[0])
+        assert whole[begin : begin + len(each.tokens)] == each.tokens
+        assert len(each.tokens) - 1 <= 8
+        before = len(each.tokens) - each.fresh
         assert before >= 8 - stride or begin == 0
         assert each.goes_on == (number > 0)
 
@@ -64,30 +64,30 @@ def test_a_stride_of_the_window_gives_plain_windows(tokenizer: Tokenizer, docume
     texts = [list(chain.from_iterable(lines))] if documents == "stream" else lines
     first = END if documents == "stream" else START
     expected = [[first, *text][at : at + 17] for text in texts for at in range(0, len(text), 16)]
-    assert [each.pieces for each in found] == expected
-    assert all(each.fresh == len(each.pieces) - 1 for each in found)
+    assert [each.tokens for each in found] == expected
+    assert all(each.fresh == len(each.tokens) - 1 for each in found)
 
 
 @DOCUMENTS
 @pytest.mark.parametrize("stride", [1, 5, 16])
 @pytest.mark.parametrize("pointer", [False, True])
-def test_it_is_what_one_would_find_piece_by_piece(
+def test_it_is_what_one_would_find_token_by_token(
     tokenizer: Tokenizer, documents: str, stride: int, pointer: bool
 ) -> None:
-    """Each piece from a reading of its own window, one at a time and unbatched."""
+    """Each token from a reading of its own window, one at a time and unbatched."""
     writer = untaught(tokenizer, recipe_of(documents=documents, cutoffs=(300,), pointer=pointer))
-    total, pieces = 0.0, 0
+    total, tokens = 0.0, 0
     with torch.inference_mode():
         for each in slides(LINES, tokenizer, writer.recipe.data, Sight(16, stride, carried=False)):
-            read = torch.tensor([each.pieces[:-1]])
+            read = torch.tensor([each.tokens[:-1]])
             states = writer.model(read)
             logits = writer.model.project(states, writer.model.point(states, read))[0]
-            own = logits.log_softmax(-1).gather(-1, torch.tensor(each.pieces[1:])[:, None])
+            own = logits.log_softmax(-1).gather(-1, torch.tensor(each.tokens[1:])[:, None])
             total += own[-each.fresh :].sum().item()
-            pieces += each.fresh
+            tokens += each.fresh
     found = measured(writer, stride=stride)
     assert found.log_probability == pytest.approx(total, rel=1e-5)
-    assert found.pieces == pieces == sum(len(tokenizer.encode(line)) + 1 for line in LINES)
+    assert found.tokens == tokens == sum(len(tokenizer.encode(line)) + 1 for line in LINES)
     assert str(16 - stride) in found.context
 
 
@@ -127,7 +127,7 @@ def test_batches_change_nothing(tokenizer: Tokenizer, architecture: str, documen
         return torch.cat(expected), torch.cat(wanted)
 
     found, wanted = read(tokens)
-    expected = [piece for line in LINES for piece in (*tokenizer.encode(line), END)]
+    expected = [token for line in LINES for token in (*tokenizer.encode(line), END)]
     assert wanted.tolist() == expected  # in order
     torch.testing.assert_close(found, read(100)[0], atol=1e-4, rtol=1e-4)
 
@@ -147,11 +147,11 @@ def test_a_line_is_measured_as_often_in_a_large_batch_as_alone(tokenizer: Tokeni
     writer = untaught(tokenizer, recipe_of(documents="lines"))
 
     def most_asked(lines: int) -> int:
-        pieces = [Measured([START, 9, END]) for _ in range(lines)]
+        tokens = [Measured([START, 9, END]) for _ in range(lines)]
         with torch.inference_mode():
-            (read,) = read_along(writer.model, [Slide(each, 2, goes_on=False) for each in pieces], 10_000)
+            (read,) = read_along(writer.model, [Slide(each, 2, goes_on=False) for each in tokens], 10_000)
         assert read.wanted.tolist() == [9, END] * lines
-        return max(each.asked for each in pieces)
+        return max(each.asked for each in tokens)
 
     assert most_asked(200) == most_asked(1)
 
@@ -171,19 +171,19 @@ def test_a_model_without_opinion_is_as_perplexed_as_its_vocabulary_is_large(toke
     writer = untaught(tokenizer, recipe_of(tied=False))
     torch.nn.init.zeros_(writer.model.output.weight)
     found = measured(writer)
-    assert found.per_piece == pytest.approx(tokenizer.size("source"), rel=1e-4)
+    assert found.per_token == pytest.approx(tokenizer.size("source"), rel=1e-4)
     words = sum(len(line.split()) + 1 for line in LINES)
     assert (found.lines, found.words, found.characters) == (len(LINES), words, sum(len(line) + 1 for line in LINES))
-    assert math.log(found.per_word) * words == pytest.approx(math.log(found.per_piece) * found.pieces)
-    bits = found.pieces * math.log2(tokenizer.size("source"))
+    assert math.log(found.per_word) * words == pytest.approx(math.log(found.per_token) * found.tokens)
+    bits = found.tokens * math.log2(tokenizer.size("source"))
     assert found.bits_per_character == pytest.approx(bits / found.characters, rel=1e-4)
 
 
-def test_per_word_does_not_depend_on_the_pieces() -> None:
-    few = Perplexity(words=10, pieces=10, log_probability=-30.0)
-    many = replace(few, pieces=55)
+def test_per_word_does_not_depend_on_the_tokens() -> None:
+    few = Perplexity(words=10, tokens=10, log_probability=-30.0)
+    many = replace(few, tokens=55)
     assert few.per_word == many.per_word == pytest.approx(math.exp(3))
-    assert few.per_piece > many.per_piece
+    assert few.per_token > many.per_token
 
 
 def test_unknown_words_are_told() -> None:
@@ -194,10 +194,10 @@ def test_unknown_words_are_told() -> None:
 
 @pytest.mark.parametrize("stride", [0, 17, -1])
 def test_a_stride_must_fit_the_window(tokenizer: Tokenizer, stride: int) -> None:
-    with pytest.raises(UsageError, match="from 1 to the window's 16 pieces"):
+    with pytest.raises(UsageError, match="from 1 to the window's 16 tokens"):
         measured(untaught(tokenizer, recipe_of()), stride=stride)
 
 
 def test_nothing_is_nothing(tokenizer: Tokenizer) -> None:
     found = measured(untaught(tokenizer, recipe_of()), [])
-    assert (found.pieces, found.log_probability) == (0, 0.0)
+    assert (found.tokens, found.log_probability) == (0, 0.0)

@@ -22,7 +22,7 @@ def check(text: str, longest: int) -> list[str]:
     parts = split_text(text, longest, len)
     assert squeezed("".join(parts)) == squeezed(text)
     place = 0
-    for part in parts:  # each is a piece of the text as it was, in order
+    for part in parts:  # each is a token of the text as it was, in order
         place = text.index(part, place) + len(part)
     assert all(0 < len(part) <= longest and part == part.strip() for part in parts)
     return parts
@@ -64,7 +64,7 @@ def test_what_fits_is_not_cut() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t ", "\u200b"])
-def test_a_text_of_no_pieces_has_no_parts(text: str) -> None:
+def test_a_text_of_no_tokens_has_no_parts(text: str) -> None:
     assert split_text(text, 5, lambda part: len(part.replace("\u200b", ""))) == []
 
 

@@ -69,7 +69,7 @@ def test_a_text_begins_by_itself(counting: TextGenerator) -> None:
 def test_greedy_is_what_anyone_would_write(
     tokenizer: Tokenizer, architecture: str, documents: str, prompt: str
 ) -> None:
-    """Most probable piece by most probable piece, each from a reading of all that is to be read, at once."""
+    """Most probable token by most probable token, each from a reading of all that is to be read, at once."""
     writer = untaught(tokenizer, recipe_of(architecture, documents, context=16))
     first, never = (END, [0, 1, 3]) if documents == "stream" else (START, [0, 1, 3])
     ids = [first, *tokenizer.encode(prompt.strip())]
@@ -90,7 +90,7 @@ def test_greedy_is_what_anyone_would_write(
             if documents == "lines" and best == END:
                 break
     found = writer.generate(prompt, max_new_tokens=30, temperature=0)
-    assert found.tokens == tokenizer.pieces(written, "target")
+    assert found.tokens == tokenizer.tokens(written, "target")
     assert found.token_log_probabilities == pytest.approx(own, abs=1e-3)
     assert found.finish_reason == ("end" if documents == "lines" and written[-1] == END else "length")
 
@@ -127,7 +127,7 @@ def test_seeds(tokenizer: Tokenizer) -> None:
     )
 
 
-def test_no_run_of_pieces_comes_twice(tokenizer: Tokenizer) -> None:
+def test_no_run_of_tokens_comes_twice(tokenizer: Tokenizer) -> None:
     writer = untaught(tokenizer, recipe_of(context=8))
 
     def runs(tokens: list[str]) -> list[tuple[str, ...]]:
@@ -158,7 +158,7 @@ def test_every_stretch_is_told_at_once(tokenizer: Tokenizer, architecture: str) 
 
 
 @pytest.mark.parametrize("stop", ["o thr", " three", "ee four", "o", "our five s", " two", "ten"])
-def test_a_stop_string_ends_the_text_wherever_pieces_end(counting: TextGenerator, stop: str) -> None:
+def test_a_stop_string_ends_the_text_wherever_tokens_end(counting: TextGenerator, stop: str) -> None:
     _, found = told(counting, "one", stop=("never so", stop), temperature=0)
     whole = COUNTING[0].removeprefix("one")
     assert found.text == whole[: whole.index(stop)]
@@ -193,19 +193,19 @@ def test_where_lines_are_documents_a_text_is_one_of_them(tokenizer: Tokenizer) -
     assert writer.look("ba be\nbi").perplexity == pytest.approx(whole.perplexity, rel=1e-3)
 
 
-def grow(text: Growing, pieces: list[str]) -> list[bool]:
-    return [text.add(number + 10) for number in range(len(pieces))]
+def grow(text: Growing, tokens: list[str]) -> list[bool]:
+    return [text.add(number + 10) for number in range(len(tokens))]
 
 
 @pytest.mark.parametrize("stops", [("abc",), ("bcx", "abc"), ("cab", "bc")])
 def test_nothing_of_a_stop_string_is_told(stops: tuple[str, ...]) -> None:
-    pieces = [*"xxababcab", "▁more"]
+    tokens = [*"xxababcab", "▁more"]
     stretches: list[str] = []
-    text = Growing(lambda token: pieces[token - 10], stops, True, stretches.append)
-    for number in range(len(pieces)):
+    text = Growing(lambda token: tokens[token - 10], stops, True, stretches.append)
+    for number in range(len(tokens)):
         over = text.add(number + 10)
         said = "".join(stretches)
-        whole = "".join(pieces[: number + 1])
+        whole = "".join(tokens[: number + 1])
         assert over == any(stop in whole for stop in stops)
         assert whole.startswith(said)
         if over:
@@ -218,9 +218,9 @@ def test_nothing_of_a_stop_string_is_told(stops: tuple[str, ...]) -> None:
 
 
 def test_what_was_kept_back_is_told_in_the_end() -> None:
-    pieces, stretches = [*"xab"], list[str]()
-    text = Growing(lambda token: pieces[token - 10], ["abc"], True, stretches.append)
-    grow(text, pieces)
+    tokens, stretches = [*"xab"], list[str]()
+    text = Growing(lambda token: tokens[token - 10], ["abc"], True, stretches.append)
+    grow(text, tokens)
     assert "".join(stretches) == "x"
     text.close()
     assert "".join(stretches) == text.text == "xab"
@@ -230,7 +230,7 @@ def test_characters_in_bytes_are_told_whole(tokenizer: Tokenizer) -> None:
     ids = tokenizer.encode(KOREAN[0])
     assert len(ids) > len(KOREAN[0])  # spelled
     stretches: list[str] = []
-    text = Growing(lambda token: tokenizer.pieces([token], "target")[0], (), True, stretches.append)
+    text = Growing(lambda token: tokenizer.tokens([token], "target")[0], (), True, stretches.append)
     for token in ids:
         text.add(token)
     assert "".join(stretches) == text.text == KOREAN[0]
@@ -244,13 +244,13 @@ def test_korean_is_written_whole(tokenizer: Tokenizer) -> None:
     writer = taught(KOREAN, tokenizer, recipe_of(documents="lines", context=60, width=32, dropout=0.0), updates=80)
     stretches, found = told(writer, KOREAN[0][:2], temperature=0)
     assert found.text == KOREAN[0][2:]
-    assert any(piece.startswith("<0x") for piece in found.tokens)
+    assert any(token.startswith("<0x") for token in found.tokens)
     assert all("�" not in stretch for stretch in stretches)
 
 
 @pytest.mark.parametrize("text", ["ba be.", "Ba  be", "", "ba\nbe\n\nbi bo"])
-def test_pieces_read_as_the_text(tokenizer: Tokenizer, text: str) -> None:
-    read = Growing(lambda token: tokenizer.pieces([token], "target")[0], (), True, None)
+def test_tokens_read_as_the_text(tokenizer: Tokenizer, text: str) -> None:
+    read = Growing(lambda token: tokenizer.tokens([token], "target")[0], (), True, None)
     for number, line in enumerate(text.split("\n")):
         if number:
             read.add(END)
@@ -262,8 +262,8 @@ def test_pieces_read_as_the_text(tokenizer: Tokenizer, text: str) -> None:
 def test_words_are_written_and_unknown_ones_never() -> None:
     writer = untaught(mixed_tokenizer("words"), recipe_of(kind="words"))
     known = {
-        piece.lstrip("▁")
-        for piece in writer.tokenizer.pieces(range(UNKNOWN + 1, writer.tokenizer.size("source")), "target")
+        token.lstrip("▁")
+        for token in writer.tokenizer.tokens(range(UNKNOWN + 1, writer.tokenizer.size("source")), "target")
     }
     for seed in range(5):
         found = writer.generate("never seen before", seed=seed, temperature=3.0, max_new_tokens=40)
@@ -298,7 +298,7 @@ def test_a_score_is_what_evaluating_finds(tokenizer: Tokenizer, architecture: st
     expected = measure(writer.model, tokenizer, writer.recipe.data, lines)
     assert sum(found.log_probability for found in scores) == pytest.approx(expected.log_probability, rel=1e-5)
     assert sum(found.words for found in scores) == expected.words
-    assert sum(len(found.tokens) for found in scores) == expected.pieces
+    assert sum(len(found.tokens) for found in scores) == expected.tokens
     assert sum(found.tokens.count("</s>") for found in scores) == len(lines)
     for found, text in zip(scores, texts, strict=True):
         assert sum(found.token_log_probabilities) == pytest.approx(found.log_probability)
@@ -306,7 +306,7 @@ def test_a_score_is_what_evaluating_finds(tokenizer: Tokenizer, architecture: st
         json.dumps(found.to_dict(), allow_nan=False)
     if documents == "stream":
         assert scores[0].perplexity == pytest.approx(expected.per_word, rel=1e-4)
-        assert scores[0].piece_perplexity == pytest.approx(expected.per_piece, rel=1e-4)
+        assert scores[0].token_perplexity == pytest.approx(expected.per_token, rel=1e-4)
 
 
 @EVERY
@@ -388,7 +388,7 @@ def test_a_recurrent_model_shows_probabilities_only(tokenizer: Tokenizer) -> Non
 
 
 def test_too_long_to_look_at(tokenizer: Tokenizer) -> None:
-    with pytest.raises(UsageError, match=r"has \d+ pieces; this model looks back at most 16"):
+    with pytest.raises(UsageError, match=r"has \d+ tokens; this model looks back at most 16"):
         untaught(tokenizer, recipe_of()).look("ba be bi bo bu " * 10)
 
 

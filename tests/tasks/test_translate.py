@@ -21,7 +21,7 @@ from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 
 PAIRS = list(zip(made_up_sentences(1, 60), made_up_sentences(2, 60), strict=True))
-HUGE = (" ".join(made_up_sentences(1, 60)), "Nothing.")  # far more pieces than the model has positions
+HUGE = (" ".join(made_up_sentences(1, 60)), "Nothing.")  # far more tokens than the model has positions
 
 
 def write_pairs(path: Path, pairs: list[tuple[str, str]]) -> None:

@@ -45,7 +45,7 @@ def untaught(tokenizer: Tokenizer, recipe: config.LanguageRecipe, seed: int = 0)
 
 
 def mixed_tokenizer(kind: str = "bpe") -> Tokenizer:
-    """English-like pieces; Korean is spelled in bytes."""
+    """English-like tokens; Korean is spelled in bytes."""
     return train_text_tokenizer(made_up_sentences(1), recipe_of(kind=kind).tokenizer)
 
 

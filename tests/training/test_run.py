@@ -113,7 +113,9 @@ def test_what_may_not_change_is_listed(recipe: Path, tmp_path: Path) -> None:
 
 def test_parts_of_an_update_may_not_change(recipe: Path, tmp_path: Path) -> None:
     train(recipe, tmp_path / "run", "training.updates=3", "training.accumulate=2")
-    with pytest.raises(CheckpointError, match=r"micro-batches of an update \(training\.accumulate × processes\): 2 → 3"):
+    with pytest.raises(
+        CheckpointError, match=r"micro-batches of an update \(training\.accumulate × processes\): 2 → 3"
+    ):
         train(recipe, tmp_path / "run", "training.accumulate=3")
 
 

@@ -1,4 +1,4 @@
-"""What the tests of viewing look at: attention at random, or as given, between given pieces."""
+"""What the tests of viewing look at: attention at random, or as given, between given tokens."""
 
 from __future__ import annotations
 

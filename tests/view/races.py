@@ -52,7 +52,7 @@ def lane(name: str, number: int) -> dict[str, Any]:
         ],
         "tokens_per_second": 3_000.0 + number,
         "memory": 400_000_000,
-        "speed": {"beside": [], "sentences": 200, "sentences_per_second": 50.0 + number, "pieces_per_second": 900.0},
+        "speed": {"beside": [], "sentences": 200, "sentences_per_second": 50.0 + number, "tokens_per_second": 900.0},
         "scores": [score("BLEU", bleu), score("chrF2", 2 * bleu)],
         "lengths": [score("BLEU", bleu - place * (5 if number == 0 else 0)) for place in range(len(BUCKETS))],
     }
@@ -63,14 +63,14 @@ def score(name: str, value: float) -> dict[str, Any]:
     return {"name": name, "value": value, "low": value - 1, "high": value + 1, "signature": signature}
 
 
-def sample(lanes: tuple[str, ...], source: str, pieces: int) -> dict[str, Any]:
+def sample(lanes: tuple[str, ...], source: str, tokens: int) -> dict[str, Any]:
     words = [*source.split(), "</s>"]
     weights = np.eye(len(words)) * 0.8 + 0.2 / len(words)
     looks = {"source": words, "target": words, "weights": pack_shares(weights)}
     return {
         "source": source,
-        "reference": f"the reference of {pieces} pieces",
-        "pieces": pieces,
+        "reference": f"the reference of {tokens} tokens",
+        "tokens": tokens,
         "translations": {name: f"{name} wrote this" for name in lanes},
         "looks": {name: None if name == lanes[0] else looks for name in lanes},
     }

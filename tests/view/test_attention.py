@@ -81,11 +81,11 @@ def test_both_norms_are_looked_at(tiny_translator: Translator, other_norm: Trans
 
 
 def test_every_layer_and_head_is_there(scene: Scene) -> None:
-    shape, pieces = scene["shape"], {side: len(scene[side]["tokens"]) for side in ("source", "target", "read")}
+    shape, tokens = scene["shape"], {side: len(scene[side]["tokens"]) for side in ("source", "target", "read")}
     sizes = {
-        "cross": (shape["decoder_layers"], shape["heads"], pieces["target"], pieces["source"]),
-        "encoder": (shape["encoder_layers"], shape["heads"], pieces["source"], pieces["source"]),
-        "decoder": (shape["decoder_layers"], shape["heads"], pieces["target"], pieces["read"]),
+        "cross": (shape["decoder_layers"], shape["heads"], tokens["target"], tokens["source"]),
+        "encoder": (shape["encoder_layers"], shape["heads"], tokens["source"], tokens["source"]),
+        "decoder": (shape["decoder_layers"], shape["heads"], tokens["target"], tokens["read"]),
     }
     for kind, of in scene["attention"].items():
         weights = unpack(of["weights"])
@@ -177,13 +177,13 @@ def test_the_probabilities_are_those_of_the_logits(scene: Scene, looked: Attenti
 
 
 def check_steps(scene: Scene) -> None:
-    """Each path adds one piece and its log-probability to its parent; the best that finished is the translation."""
+    """Each path adds one token and its log-probability to its parent; the best that finished is the translation."""
     before, finished = [{"total": 0.0, "text": ""}], []
     for step in scene["steps"]:
         for path in [*step["kept"], *step["finished"]]:
             parent = before[path["parent"]]
             assert path["total"] == pytest.approx(parent["total"] + path["log_probability"], abs=1e-4)
-            # A piece may end in the middle of a character that is spelled in bytes, which shows as "�" until it is whole.
+            # A token may end in the middle of a character that is spelled in bytes, which shows as "�" until it is whole.
             assert path["text"].startswith(str(parent["text"]).rstrip("�"))
         finished += step["finished"]
         before = step["kept"]
@@ -292,7 +292,7 @@ def test_attention_that_nobody_recorded_has_a_scene() -> None:
     np.testing.assert_allclose(unpack(scene["attention"]["cross"]["weights"]), seen().weights["cross"], atol=1e-5)
 
 
-def test_each_side_has_its_pieces_and_words(scene: Scene) -> None:
+def test_each_side_has_its_tokens_and_words(scene: Scene) -> None:
     assert scene["read"]["tokens"] == ["<s>", *scene["target"]["tokens"][:-1]]
     for side in ("source", "target", "read"):
         words, tokens = scene[side]["words"], scene[side]["tokens"]
@@ -303,7 +303,7 @@ def test_each_side_has_its_pieces_and_words(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("kind", ["cross", "encoder", "decoder"])
-def test_words_are_merged_pieces_of_one_layer(kind: str) -> None:
+def test_words_are_merged_tokens_of_one_layer(kind: str) -> None:
     given = seen()
     found = given.words(kind, 0)
     words = {"cross": (4, 5), "encoder": (5, 5), "decoder": (4, 4)}  # "renn" + "t" and "run" + "s" are one word each

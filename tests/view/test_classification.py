@@ -1,4 +1,4 @@
-"""What a decision looked at, shown: words are sums of pieces, signs keep their colours, a page needs nothing else."""
+"""What a decision looked at, shown: words are sums of tokens, signs keep their colours, a page needs nothing else."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from regard.tasks.classification.page import Decision, draw_decision, percent, r
 from regard.view.arrays import unpack
 from tests.view.pages import at_random
 
-PIECES = ["▁The", "▁so", "up", "▁was", "▁no", "t", "▁bad", "!"]
+TOKENS = ["▁The", "▁so", "up", "▁was", "▁no", "t", "▁bad", "!"]
 
 
 def decision(**changes: Any) -> Decision:
-    pieces = changes.get("pieces", PIECES)
-    count = len(pieces)
+    tokens = changes.get("tokens", TOKENS)
+    count = len(tokens)
     settings: dict[str, Any] = {
         "title": "a run",
         "text": "The soup was not bad!",
         "label": "good",
         "probabilities": {"good": 0.9, "bad": 0.1},
-        "pieces": pieces,
+        "tokens": tokens,
         "weights": at_random(2, 3, count, count),
         "attention": np.full(count, 1 / count),
         "gradient": np.linspace(-1, 1, count),
@@ -58,14 +58,14 @@ def text_in(markup: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", "", markup))
 
 
-def test_words_are_sums_of_their_pieces() -> None:
+def test_words_are_sums_of_their_tokens() -> None:
     seen = decision()
     assert [seen.spelled(word) for word in seen.words] == ["The", "soup", "was", "not", "bad", "!"]
     for name in ("attention", "gradient"):
         values = {seen.spelled(word): value for word, value in seen.by_word(name)}
-        pieces = getattr(seen, name)
-        assert values["soup"] == pytest.approx(pieces[1] + pieces[2])
-        assert sum(values.values()) == pytest.approx(pieces.sum())
+        tokens = getattr(seen, name)
+        assert values["soup"] == pytest.approx(tokens[1] + tokens[2])
+        assert sum(values.values()) == pytest.approx(tokens.sum())
     assert seen.word_weights().shape == (2, 3, 6, 6)
     np.testing.assert_allclose(seen.word_weights().sum(-1), 1)
 
@@ -75,7 +75,7 @@ def test_a_word_does_not_reach_across_what_was_left_out() -> None:
     assert [seen.spelled(word) for word in seen.words] == ["The", "so", "up", "was", "not", "bad", "!"]
     assert "The so […]up was not bad!" in drawn(seen)
     assert "The so [left out생략 …]up was not bad!" in [text_in(each) for each in shaded(render_decisions([seen]))]
-    assert "bad! […]" in drawn(decision(gap=len(PIECES)))
+    assert "bad! […]" in drawn(decision(gap=len(TOKENS)))
 
 
 def test_a_terminal_shows_text_bars_and_signs() -> None:
@@ -92,7 +92,7 @@ def test_a_terminal_shows_text_bars_and_signs() -> None:
 
 def test_a_terminal_obeys_no_text() -> None:
     seen = decision(
-        pieces=["▁\x1b[31m", "▁x"],
+        tokens=["▁\x1b[31m", "▁x"],
         label="a\x1b[0mb",
         probabilities={"a\x1b[0mb": 1.0},
         ngram_contributions=[("\x07", 1.0)],
@@ -132,7 +132,7 @@ def test_a_page_holds_the_weights() -> None:
 
 def test_words_are_no_markup() -> None:
     seen = decision(
-        pieces=["▁</script><b>", "▁&amp;", "'\""], label="<i>", probabilities={"<i>": 1.0}, ngram_contributions=[("<u>", 1.0)],
+        tokens=["▁</script><b>", "▁&amp;", "'\""], label="<i>", probabilities={"<i>": 1.0}, ngram_contributions=[("<u>", 1.0)],
         ngrams=np.ones(3), title="<x>",
     )  # fmt: skip
     page = render_decisions([seen])
@@ -143,7 +143,7 @@ def test_words_are_no_markup() -> None:
 
 def test_ngrams_are_shown_where_there_are_any() -> None:
     seen = decision(
-        ngrams=np.linspace(1, -1, len(PIECES)), ngram_contributions=[("not bad", 0.8), ("soup", -0.4), ("", 0.0)]
+        ngrams=np.linspace(1, -1, len(TOKENS)), ngram_contributions=[("not bad", 0.8), ("soup", -0.4), ("", 0.0)]
     )
     page = render_decisions([seen])
     assert len(shaded(page)) == 3
@@ -174,7 +174,7 @@ def test_windows_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_first_position_has_a_name() -> None:
-    page = render_decisions([decision(pieces=["<s>", "▁a", "b"])])
+    page = render_decisions([decision(tokens=["<s>", "▁a", "b"])])
     assert text_in(shaded(page)[0]) == "start시작 ab"
 
 

@@ -76,7 +76,7 @@ def test_parts_movies_and_servers_go_with_it() -> None:
     assert data == {"scenes": scenes, "movie": {"frames": [1]}, "live": {"models": ["a"]}}
 
 
-def test_rows_and_columns_are_named_by_their_pieces() -> None:
+def test_rows_and_columns_are_named_by_their_tokens() -> None:
     (scene,) = embedded(page(seen()))["scenes"]
     assert [scene[side]["tokens"] for side in ("source", "target", "read")] == [SOURCE, TARGET, ["<s>", *TARGET[:-1]]]
 
@@ -155,10 +155,10 @@ def test_the_page_says_that_attention_is_no_explanation() -> None:
     assert "설명하지는 않습니다" in page(seen())
 
 
-def test_a_sentence_of_twenty_pieces_stays_small() -> None:
-    pieces = ["▁word"] * 20
+def test_a_sentence_of_twenty_tokens_stays_small() -> None:
+    tokens = ["▁word"] * 20
     weights = {kind: at_random(6, 8, 20, 20) for kind in ("cross", "encoder", "decoder")}
-    assert len(page(seen(pieces, pieces, weights=weights)).encode()) < 600_000
+    assert len(page(seen(tokens, tokens, weights=weights)).encode()) < 600_000
 
 
 def test_numbers_that_json_lacks_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""One map as a figure: the weights asked for, named by their pieces."""
+"""One map as a figure: the weights asked for, named by their tokens."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ def aligned(lines: list[str]) -> dict[str, list[tuple[str, int]]]:
 def sharp(queries: int, keys: int) -> Attention:
     weights = np.zeros((1, 1, queries, keys))
     weights[0, 0, range(queries), range(queries)] = 1
-    pieces = [f"▁{letter}" for letter in "abcdefghij"]
-    return cross(pieces[:keys], pieces[:queries], weights)
+    tokens = [f"▁{letter}" for letter in "abcdefghij"]
+    return cross(tokens[:keys], tokens[:queries], weights)
 
 
 def test_the_darkest_block_is_where_the_weight_is() -> None:
@@ -110,7 +110,7 @@ def test_words_stay_apart_without_the_mark() -> None:
     assert "-</s>" not in text
 
 
-def test_pieces_are_text_and_not_markup() -> None:
+def test_tokens_are_text_and_not_markup() -> None:
     maps = cross(["▁[/red]", "[bold]"], ["▁[/]", "▁[red]"], text="[/]", translation="[blink]x")
     lines = drawn(maps)
     assert "[/]" in lines[0]

@@ -1,4 +1,4 @@
-"""Pieces make words without loss: every piece is in one, nothing is torn, and no attention is lost in between."""
+"""Tokens make words without loss: every token is in one, nothing is torn, and no attention is lost in between."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from regard.data.tokenizer import Tokenizer
 from regard.view.words import SPECIAL, Word, is_punctuation, merge, repeated, text_of, texts_of, words_of
 from tests.conftest import made_up_sentences
 
-PIECES = ["▁", "▁the", "▁B", "uch", "s", ".", "...", ",", "▁(", ")", "'", "▁12", "3", "<s>", "</s>", "<pad>", "<unk>",
+TOKENS = ["▁", "▁the", "▁B", "uch", "s", ".", "...", ",", "▁(", ")", "'", "▁12", "3", "<s>", "</s>", "<pad>", "<unk>",
           "▁你", "好", "ペン", "です", "。", "ภาษา", "▁책", "을", "▁كتاب", "▁▁", "<b>", "", "😀"]  # fmt: skip
 
 
@@ -20,13 +20,13 @@ def in_bytes(text: str) -> list[str]:
 
 
 sequences = some.lists(
-    some.one_of(some.sampled_from(PIECES).map(lambda piece: [piece]), some.sampled_from("é개😀中").map(in_bytes)),
+    some.one_of(some.sampled_from(TOKENS).map(lambda token: [token]), some.sampled_from("é개😀中").map(in_bytes)),
     max_size=12,
-).map(lambda groups: [piece for group in groups for piece in group])
+).map(lambda groups: [token for group in groups for token in group])
 
 
 @given(sequences, some.booleans())
-def test_words_are_the_pieces_in_order(tokens: list[str], apart: bool) -> None:
+def test_words_are_the_tokens_in_order(tokens: list[str], apart: bool) -> None:
     words = words_of(tokens, punctuation_apart=apart)
     assert [place for word in words for place in range(word.first, word.end)] == list(range(len(tokens)))
     assert all(word.first < word.end for word in words)
@@ -36,13 +36,13 @@ def test_words_are_the_pieces_in_order(tokens: list[str], apart: bool) -> None:
 
 @given(sequences, some.booleans())
 def test_nothing_that_is_written_gets_lost_or_torn(tokens: list[str], apart: bool) -> None:
-    """Up to spaces, the words one after another read as all pieces do; a character spelled in bytes is in one word."""
+    """Up to spaces, the words one after another read as all tokens do; a character spelled in bytes is in one word."""
     texts = [text_of(tokens[word.first : word.end]) for word in words_of(tokens, punctuation_apart=apart)]
     assert "".join(texts).replace(" ", "") == text_of(tokens).replace(" ", "")
     assert "\ufffd" not in "".join(texts)
 
 
-def test_no_pieces_make_no_words() -> None:
+def test_no_tokens_make_no_words() -> None:
     assert words_of([]) == []
     assert texts_of([]) == []
     assert text_of([]) == ""
@@ -51,7 +51,7 @@ def test_no_pieces_make_no_words() -> None:
 def test_words_read_like_the_sentence(tiny_tokenizer: Tokenizer) -> None:
     for sentence in [*made_up_sentences(3, 50), "Ça va? Émile (7) said: “no”…", "완전히 새로운 것 😀 x"]:
         text = tiny_tokenizer.normalize(sentence)
-        tokens = tiny_tokenizer.pieces(tiny_tokenizer.encode(sentence), "source")
+        tokens = tiny_tokenizer.tokens(tiny_tokenizer.encode(sentence), "source")
         whole = words_of(tokens, punctuation_apart=False)
         assert [text_of(tokens[word.first : word.end]) for word in whole] == text.split()
         assert "".join(texts_of(tokens)) == text.replace(" ", "")
@@ -59,7 +59,7 @@ def test_words_read_like_the_sentence(tiny_tokenizer: Tokenizer) -> None:
 
 def test_punctuation_stands_apart(tiny_tokenizer: Tokenizer) -> None:
     for sentence in made_up_sentences(3, 50):
-        words = texts_of(tiny_tokenizer.pieces(tiny_tokenizer.encode(sentence), "source"))
+        words = texts_of(tiny_tokenizer.tokens(tiny_tokenizer.encode(sentence), "source"))
         assert words == [*sentence.rstrip(".").split(), "."]
 
 
@@ -81,7 +81,7 @@ def test_punctuation_stands_apart(tiny_tokenizer: Tokenizer) -> None:
         (["▁caf", *in_bytes("é"), "▁x"], ["café", "x"]),
         (["a", "b", "."], ["a", "b", "."]),  # nothing tells where words begin
         ([*in_bytes("é😀"), "</s>"], ["é", "😀", "</s>"]),
-        (["▁a", "<b>"], ["a<b>"]),  # text that only looks like a special piece
+        (["▁a", "<b>"], ["a<b>"]),  # text that only looks like a special token
     ],
 )
 def test_what_belongs_together(tokens: list[str], words: list[str]) -> None:
@@ -129,7 +129,7 @@ def test_merging_keeps_all_attention(queries: list[int], keys: list[int], seed: 
 
 
 @given(some.integers(1, 6), some.integers(1, 6), some.integers(0, 1_000))
-def test_words_of_one_piece_change_nothing(queries: int, keys: int, seed: int) -> None:
+def test_words_of_one_token_change_nothing(queries: int, keys: int, seed: int) -> None:
     weights = np.random.default_rng(seed).dirichlet(np.ones(keys), size=queries)
     np.testing.assert_array_equal(merge(weights, grouped([1] * queries), grouped([1] * keys)), weights)
 

@@ -59,7 +59,7 @@ class Line:
 
     @property
     def perplexity(self) -> float:
-        """Of a validation piece."""
+        """Of a validation token."""
         return math.exp(fmean(self.losses))
 
 

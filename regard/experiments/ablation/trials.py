@@ -57,7 +57,7 @@ class Measured:
 
     parameters: int
     loss: float
-    """Per piece of the validation text, without label smoothing, of the model that the run left."""
+    """Per token of the validation text, without label smoothing, of the model that the run left."""
     seconds: float
     """Spent on updates."""
     texts: list[str]

@@ -1,4 +1,4 @@
-"""Who runs: each architecture as a recipe of its own, on the same text and pieces, as large as the budget allows."""
+"""Who runs: each architecture as a recipe of its own, on the same text and tokens, as large as the budget allows."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def widest(model: config.Translating, tokenizer: config.Tokenizer, limit: int) -
 
     if (least := count(1)) > limit:
         raise UsageError(
-            f"a budget of {limit:,} parameters is too small for {model.architecture}: with {tokenizer.vocabulary:,} pieces "
+            f"a budget of {limit:,} parameters is too small for {model.architecture}: with {tokenizer.vocabulary:,} tokens "
             f"and a width of {step}, its least, it has {least:,}"
         )
     fits, exceeds = 1, 2

@@ -26,7 +26,7 @@ from regard.tasks.translation.translator import Translator
 from regard.view.arrays import pack_shares
 from regard.view.words import texts_of
 
-FORMAT = 1
+FORMAT = 2  # raised whenever what is kept is called otherwise
 RESULTS = "race.json"
 SAMPLES = 12  # sentences that are shown
 TIMED = 200  # sentences that are translated on time …
@@ -82,7 +82,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 def measured(lane: Lane, folder: Path, test_set: TestSet) -> dict[str, Any]:
     """All that one lane alone can tell."""
     translator = regard.load(folder, task="translation")
-    places = spread_over_length(pieces_of(translator, test_set.sources), translator.longest)
+    places = spread_over_length(tokens_of(translator, test_set.sources), translator.longest)
     return {
         "name": lane.name,
         "parameters": lane.parameters,
@@ -92,13 +92,13 @@ def measured(lane: Lane, folder: Path, test_set: TestSet) -> dict[str, Any]:
         "training_pairs": translator.provenance["training_examples"],
         **curve_of(folder),
         "memory": training_memory(lane.recipe),
-        "pieces": pieces_of(translator, test_set.sources),
+        "tokens": tokens_of(translator, test_set.sources),
         "translations": translate_all(translator, test_set.sources),
         "looks": {str(place): look(translator, test_set.sources[place]) for place in places},
     }
 
 
-def pieces_of(translator: Translator, texts: Sequence[str]) -> list[int]:
+def tokens_of(translator: Translator, texts: Sequence[str]) -> list[int]:
     return [len(ids) for ids in translator.tokenizer.encode_all(texts, "source")]
 
 
@@ -158,7 +158,7 @@ def decoding_speed(names: Sequence[str], folder: Path, test_set: TestSet) -> dic
                     seconds = time.perf_counter() - began
                     if number:  # the first round warms up
                         written = sum(len(each.tokens) for each in translations)
-                        rounds[name].append({"sentences": len(sources) / seconds, "pieces": written / seconds})
+                        rounds[name].append({"sentences": len(sources) / seconds, "tokens": written / seconds})
     finally:
         torch.set_num_threads(threads)
     return {
@@ -166,7 +166,7 @@ def decoding_speed(names: Sequence[str], folder: Path, test_set: TestSet) -> dic
             "beside": list(names),
             "sentences": len(sources),
             "sentences_per_second": statistics.median(each["sentences"] for each in of_lane),
-            "pieces_per_second": statistics.median(each["pieces"] for each in of_lane),
+            "tokens_per_second": statistics.median(each["tokens"] for each in of_lane),
         }
         for name, of_lane in rounds.items()
     }

@@ -19,7 +19,7 @@ Kept = Mapping[str, Mapping[str, Any]]
 
 
 class Bucket(NamedTuple):
-    """Sentences of `low` to `high` source pieces, by their places in the test set."""
+    """Sentences of `low` to `high` source tokens, by their places in the test set."""
 
     low: int
     high: int
@@ -30,7 +30,7 @@ def judge(lanes: Sequence[Lane], found: Kept, test_set: TestSet, budget: Budget,
     """All that the page shows, as plain JSON values; docs/race.md describes it."""
     recipe, names = lanes[0].recipe, list(found)
     language = recipe.data.target_language
-    buckets = by_length(found[names[0]]["pieces"])
+    buckets = by_length(found[names[0]]["tokens"])
     with progress() as bar:
         count = len(names) * (len(names) - 1) // 2
         line = bar.add_task("Comparing", total=max(1, count) + len(names) * len(buckets))
@@ -134,7 +134,7 @@ def samples_of(found: Kept, test_set: TestSet) -> list[dict[str, Any]]:
         {
             "source": test_set.sources[place],
             "reference": test_set.references[place],
-            "pieces": first["pieces"][place],
+            "tokens": first["tokens"][place],
             "translations": {name: lane["translations"][place] for name, lane in found.items()},
             "looks": {name: lane["looks"].get(str(place)) for name, lane in found.items()},
         }

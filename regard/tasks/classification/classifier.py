@@ -129,17 +129,17 @@ class Classifier:
     def _decision(self, text: str, answer: Classification, part: NDArray[np.int64], window: int) -> Decision:
         ids = torch.from_numpy(pad([part], start=self.model.pooling == "first"))  # [1, T]
         found = attribute(self.model, ids.to(self.model.device), self.labels.index(answer.label), self.temperature)
-        pieces = self.tokenizer.pieces(ids[0].tolist(), "source")
+        tokens = self.tokenizer.tokens(ids[0].tolist(), "source")
         ngrams: dict[str, float] = defaultdict(float)
         for each in found.ngram_contributions:
-            ngrams[text_of(pieces[each.first : each.first + each.length]) or "␣"] += each.contribution
+            ngrams[text_of(tokens[each.first : each.first + each.length]) or "␣"] += each.contribution
         left_out = {"first": len(part), "ends": len(part) - len(part) // 2}[self.recipe.data.long] if answer.cut else 0
         return Decision(
             title=self.recipe.name,
             text=text,
             label=answer.label,
             probabilities=answer.probabilities,
-            pieces=pieces,
+            tokens=tokens,
             weights=found.weights,
             attention=found.attention,
             gradient=found.gradient,
@@ -148,7 +148,7 @@ class Classifier:
             ngram_contributions=sorted(ngrams.items(), key=lambda each: -abs(each[1])),
             window=window,
             windows=answer.windows,
-            gap=left_out + (len(pieces) - len(part)) if answer.cut else None,
+            gap=left_out + (len(tokens) - len(part)) if answer.cut else None,
             facts=self.facts(),
         )
 

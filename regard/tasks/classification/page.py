@@ -1,6 +1,6 @@
 """What a classifier's decision looked at: the numbers, and how they look in a terminal and on a page.
 
-C labels · L layers · H heads · T pieces · W words
+C labels · L layers · H heads · T tokens · W words
 """
 
 from __future__ import annotations
@@ -59,24 +59,24 @@ class Decision:
     label: str
     probabilities: Mapping[str, float]
     """Of every label and of the whole text, the most probable first."""
-    pieces: list[str]
+    tokens: list[str]
     """That were read; "▁" begins a word."""
     weights: NDArray[np.floating[Any]]
     """Every attention weight: [L, H, T, T], rows sum to 1."""
     attention: NDArray[np.float64]
-    """[T], sums to 1: from which pieces attention can have carried what was pooled (rollout from the pooled vector)."""
+    """[T], sums to 1: from which tokens attention can have carried what was pooled (rollout from the pooled vector)."""
     gradient: NDArray[np.float64]
-    """[T]: gradient × input of each piece, in log-odds of the label."""
+    """[T]: gradient × input of each token, in log-odds of the label."""
     log_odds: float
     """Of the label, as this window alone has it."""
     ngrams: NDArray[np.float64] | None = None
-    """[T]: what n-grams add, shared among their pieces, in log-odds; None if the model has no bag of n-grams."""
+    """[T]: what n-grams add, shared among their tokens, in log-odds; None if the model has no bag of n-grams."""
     ngram_contributions: Sequence[tuple[str, float]] = ()
     """Those n-grams and what each adds to the log-odds, the strongest first."""
     window: int = 1
     windows: int = 1
     gap: int | None = None
-    """The piece before which a part of the text was left out."""
+    """The token before which a part of the text was left out."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What to tell of the model."""
 
@@ -85,13 +85,13 @@ class Decision:
 
     @property
     def words(self) -> list[Word]:
-        """The words that the pieces make up; none reaches across what was left out."""
-        gap = len(self.pieces) if self.gap is None else self.gap
-        after = words_of(self.pieces[gap:]) if gap < len(self.pieces) else []
-        return [*words_of(self.pieces[:gap]), *(Word(gap + word.first, gap + word.end) for word in after)]
+        """The words that the tokens make up; none reaches across what was left out."""
+        gap = len(self.tokens) if self.gap is None else self.gap
+        after = words_of(self.tokens[gap:]) if gap < len(self.tokens) else []
+        return [*words_of(self.tokens[:gap]), *(Word(gap + word.first, gap + word.end) for word in after)]
 
     def by_word(self, name: str) -> list[tuple[Word, float]]:
-        """`attention`, `gradient` or `ngrams` of each word: the sum of its pieces."""
+        """`attention`, `gradient` or `ngrams` of each word: the sum of its tokens."""
         values: NDArray[np.float64] = getattr(self, name)
         return [(word, float(values[word.first : word.end].sum())) for word in self.words]
 
@@ -101,7 +101,7 @@ class Decision:
 
     def spelled(self, word: Word) -> str:
         """A word as one reads it."""
-        return text_of(self.pieces[word.first : word.end]) or "␣"
+        return text_of(self.tokens[word.first : word.end]) or "␣"
 
     @property
     def names(self) -> list[str]:
@@ -156,7 +156,7 @@ def _coloured(seen: Decision, name: str) -> Text:
         colour = "dim" if style is None else f"{style} {FOR if value >= 0 else AGAINST}"
         line.append(" " if line and _spaced(seen, word) else "")
         line.append(_harmless(seen.spelled(word)), colour)
-    return line.append(" […]", "dim") if seen.gap == len(seen.pieces) else line
+    return line.append(" […]", "dim") if seen.gap == len(seen.tokens) else line
 
 
 def _shaded(seen: Decision, name: str) -> Iterator[tuple[Word, float, float]]:
@@ -167,7 +167,7 @@ def _shaded(seen: Decision, name: str) -> Iterator[tuple[Word, float, float]]:
 
 
 def _spaced(seen: Decision, word: Word) -> bool:
-    return seen.pieces[word.first].startswith(SPACE) or seen.pieces[word.first - 1] in SPECIAL
+    return seen.tokens[word.first].startswith(SPACE) or seen.tokens[word.first - 1] in SPECIAL
 
 
 def _harmless(text: str) -> str:
@@ -245,10 +245,10 @@ def _markup(seen: Decision, name: str) -> str:
         side = "against" if value < 0 else "for"
         number = f"{100 * value:.1f} %" if name == "attention" else signed(value)
         classes = f"{side} deep" if depth > DEEP else side
-        shown = both(("start", "시작")) if seen.pieces[word.first] in SPECIAL else html.escape(seen.spelled(word))
+        shown = both(("start", "시작")) if seen.tokens[word.first] in SPECIAL else html.escape(seen.spelled(word))
         space = " " if parts and _spaced(seen, word) else ""
         parts.append(f"{space}<span class='{classes}' style='--depth: {depth:.3f}' title='{number}'>{shown}</span>")
-    return "".join(parts) + (_gap() if seen.gap == len(seen.pieces) else "")
+    return "".join(parts) + (_gap() if seen.gap == len(seen.tokens) else "")
 
 
 def _gap() -> str:

@@ -1,6 +1,6 @@
-"""How well a language model predicts a text: every piece once, with a context that slides along.
+"""How well a language model predicts a text: every token once, with a context that slides along.
 
-S windows · T positions · F pieces predicted · D width
+S windows · T positions · F tokens predicted · D width
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BATCH_TOKENS = 4_096
 
 
 class Sight(NamedTuple):
-    """How far a model looks back, and how many pieces it predicts from one look."""
+    """How far a model looks back, and how many tokens it predicts from one look."""
 
     window: int
     stride: int
@@ -40,7 +40,7 @@ class Sight(NamedTuple):
             return "the state is carried over the whole text"
         least = self.window - self.stride
         return (
-            f"windows of {self.window} pieces, {self.stride} new in each, with at least {least} before them in the text"
+            f"windows of {self.window} tokens, {self.stride} new in each, with at least {least} before them in the text"
         )
 
 
@@ -53,25 +53,25 @@ def sight_of(model: LanguageModel, data: config.PlainText, stride: int | None = 
         return Sight(window, window, carried=True)
     stride = max(1, window // 4) if stride is None else stride
     if not 1 <= stride <= window:
-        raise UsageError(f"the stride must be from 1 to the window's {window} pieces, not {stride}")
+        raise UsageError(f"the stride must be from 1 to the window's {window} tokens, not {stride}")
     return Sight(window, stride, carried=False)
 
 
 class Slide(NamedTuple):
-    """A window: pieces, of which all but the last are read and all but the first are what comes next."""
+    """A window: tokens, of which all but the last are read and all but the first are what comes next."""
 
-    pieces: list[int]
+    tokens: list[int]
     fresh: int
     """The last so many are predicted here; those before were, in an earlier window."""
     goes_on: bool
     """Whether there was an earlier one."""
 
 
-def slide(pieces: Iterable[int], first: int, sight: Sight) -> Iterator[Slide]:
+def slide(tokens: Iterable[int], first: int, sight: Sight) -> Iterator[Slide]:
     """The windows of one document, which `first` stands before."""
     held, fresh, goes_on = [first], 0, False
-    for piece in pieces:
-        held.append(piece)
+    for token in tokens:
+        held.append(token)
         fresh += 1
         if len(held) == sight.window + 1:
             yield Slide(held, fresh, goes_on)
@@ -85,10 +85,10 @@ def slides(lines: Iterable[str], tokenizer: Tokenizer, data: config.PlainText, s
     whole = data.documents == "stream"
     encoded = ([*tokenizer.encode(line), END] for line in lines)
     if whole:
-        yield from slide((piece for pieces in encoded for piece in pieces), beginning(whole), sight)
+        yield from slide((token for tokens in encoded for token in tokens), beginning(whole), sight)
     else:
-        for pieces in encoded:
-            yield from slide(pieces, beginning(whole), sight)
+        for tokens in encoded:
+            yield from slide(tokens, beginning(whole), sight)
 
 
 class Read(NamedTuple):
@@ -96,7 +96,7 @@ class Read(NamedTuple):
 
     states: Tensor  # [F, D]
     pointed: PointerOutput | None
-    wanted: Tensor  # [F]: the piece that each should expect next
+    wanted: Tensor  # [F]: the token that each should expect next
 
     def in_parts(self, size: int) -> Iterator[Read]:
         for first in range(0, len(self.wanted), size):
@@ -105,15 +105,15 @@ class Read(NamedTuple):
 
 
 def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> Iterator[Read]:
-    """For about so many pieces at a time."""
+    """For about so many tokens at a time."""
     recurrent = model if isinstance(model, RecurrentLanguageModel) else None
     hidden: Tensor | None = None
     for batch in _together(windows, tokens, apart=recurrent is not None):
         read, wanted = (
-            torch.from_numpy(pad([np.array(each.pieces[part], dtype=np.int64) for each in batch])).to(model.device)
+            torch.from_numpy(pad([np.array(each.tokens[part], dtype=np.int64) for each in batch])).to(model.device)
             for part in (slice(None, -1), slice(1, None))
         )  # [S, T]
-        lengths = torch.tensor([len(each.pieces) - 1 for each in batch], device=model.device)
+        lengths = torch.tensor([len(each.tokens) - 1 for each in batch], device=model.device)
         fresh = torch.tensor([each.fresh for each in batch], device=model.device)
         place = torch.arange(read.size(1), device=model.device)
         new = (place >= (lengths - fresh)[:, None]) & (place < lengths[:, None])  # [S, T]
@@ -135,9 +135,9 @@ def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> I
 def _together(windows: Iterable[Slide], tokens: int, apart: bool) -> Iterator[list[Slide]]:
     """Windows side by side; `apart`, one that goes on is alone, since it needs the state after the one before."""
     batch: list[Slide] = []
-    held = 0  # pieces in the batch; padding is not computed
+    held = 0  # tokens in the batch; padding is not computed
     for each in windows:
-        size = len(each.pieces)
+        size = len(each.tokens)
         if batch and (held + size > tokens or (apart and (each.goes_on or batch[0].goes_on))):
             yield batch
             batch, held = [], 0
@@ -149,7 +149,7 @@ def _together(windows: Iterable[Slide], tokens: int, apart: bool) -> Iterator[li
 
 @dataclass
 class Perplexity:
-    """A text as a model sees it. Per word: whatever the pieces are, models of the same text can be compared.
+    """A text as a model sees it. Per word: whatever the tokens are, models of the same text can be compared.
 
     A word is what stands between spaces; the end of a line counts as one, and as one character.
     """
@@ -157,9 +157,9 @@ class Perplexity:
     lines: int = 0
     words: int = 0
     characters: int = 0
-    pieces: int = 0
+    tokens: int = 0
     unknown: int = 0
-    """Pieces that stand for words that are not in the vocabulary; to predict them is easier than to spell them."""
+    """Tokens that stand for words that are not in the vocabulary; to predict them is easier than to spell them."""
     log_probability: float = 0.0
     context: str = ""
 
@@ -168,8 +168,8 @@ class Perplexity:
         return per(self.log_probability, self.words)
 
     @property
-    def per_piece(self) -> float:
-        return per(self.log_probability, self.pieces)
+    def per_token(self) -> float:
+        return per(self.log_probability, self.tokens)
 
     @property
     def bits_per_character(self) -> float:
@@ -177,7 +177,7 @@ class Perplexity:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, and for a model file."""
-        found = {"name": "perplexity", "value": self.per_word, "per_piece": self.per_piece}
+        found = {"name": "perplexity", "value": self.per_word, "per_token": self.per_token}
         return {**found, "bits_per_character": self.bits_per_character, **vars(self)}
 
     def count(self, line: str) -> str:
@@ -208,8 +208,8 @@ class PerplexityTest:
         found = self.found
         unknown = f"  {found.unknown:,} words are not in the vocabulary and were predicted as unknown"
         return [
-            f"{self.name} ({found.lines:,} lines, {found.words:,} words with the lines' ends, {found.pieces:,} pieces)",
-            f"  perplexity {found.per_word:.2f} per word, {found.per_piece:.2f} per piece",
+            f"{self.name} ({found.lines:,} lines, {found.words:,} words with the lines' ends, {found.tokens:,} tokens)",
+            f"  perplexity {found.per_word:.2f} per word, {found.per_token:.2f} per token",
             f"  {found.bits_per_character:.3f} bits per character",
             *([unknown] if found.unknown else []),
             f"  context: {found.context}",
@@ -227,16 +227,16 @@ def measure(
     data: config.PlainText,
     lines: Iterable[str],
     stride: int | None = None,
-    tell: Callable[[int], None] = lambda pieces: None,
+    tell: Callable[[int], None] = lambda tokens: None,
 ) -> Perplexity:
-    """Of any number of lines, in bounded memory; `tell` hears how many pieces were predicted, as it goes."""
+    """Of any number of lines, in bounded memory; `tell` hears how many tokens were predicted, as it goes."""
     sight = sight_of(model, data, stride)
     found = Perplexity(context=str(sight))
     windows = slides(map(found.count, lines), tokenizer, data, sight)
     with torch.inference_mode():
         for states, pointed, wanted in read_along(model, windows, max(BATCH_TOKENS, sight.window)):
             found.log_probability -= next_loss(model, states, pointed, wanted).plain.item()
-            found.pieces += len(wanted)
+            found.tokens += len(wanted)
             found.unknown += int((wanted == UNKNOWN).sum())
             tell(len(wanted))
     return found

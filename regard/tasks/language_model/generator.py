@@ -54,7 +54,7 @@ class TextGenerator:
         self.provenance = provenance or {}
         self.whole = recipe.data.documents == "stream"
         self.context = min(recipe.data.max_tokens, model.max_positions)
-        """How many pieces the model was trained to look back at."""
+        """How many tokens the model was trained to look back at."""
         self._special = SpecialTokens(START, END if not self.whole else NEVER_ENDS, PAD, UNKNOWN)
 
     @overload
@@ -122,7 +122,7 @@ class TextGenerator:
     ) -> list[Generation]:
         ids = torch.tensor(read, device=self.model.device)  # [S, K + 1]
         stops = [self._as_written(stop) for stop in options.stops]
-        texts = [Growing(self._piece, stops, not prompt or prompt[-1].isspace(), on_text) for prompt in prompts]
+        texts = [Growing(self._token, stops, not prompt or prompt[-1].isspace(), on_text) for prompt in prompts]
         found = search(
             self.model if isinstance(self.model, RecurrentLanguageModel) else Sliding(self.model, self.context),
             ids[:, :-1],
@@ -140,7 +140,7 @@ class TextGenerator:
         text.close()
         ids = [*found[0].tokens, *[END] * (found[0].finish_reason == "end")]
         return Generation(
-            prompt, text.text, self.tokenizer.pieces(ids, "target"), list(found[0].token_log_probabilities),
+            prompt, text.text, self.tokenizer.tokens(ids, "target"), list(found[0].token_log_probabilities),
             "stop" if text.stopped else found[0].finish_reason, cut,
         )  # fmt: skip
 
@@ -160,14 +160,14 @@ class TextGenerator:
             normal = self.tokenizer.normalize(core) if core else ""
             if core and not normal:
                 raise UsageError(
-                    f"the stop string {shown(stop)} can never be written: nothing of it is left as a piece"
+                    f"the stop string {shown(stop)} can never be written: nothing of it is left as a token"
                 )
             before, _, after = line.partition(core) if core else (line, "", "")
             lines.append(before + normal + after)
         return "\n".join(lines)
 
-    def _piece(self, token: int) -> str:
-        return self.tokenizer.pieces([token], "target")[0]
+    def _token(self, token: int) -> str:
+        return self.tokenizer.tokens([token], "target")[0]
 
     @overload
     def score(self, text: str) -> TextScore: ...
@@ -197,7 +197,7 @@ class TextGenerator:
         parts = [slice(end - count, end) for count, end in zip(counts, accumulate(counts), strict=True)]
         return [
             TextScore(
-                sum(own[part]), self.tokenizer.pieces(ids[part], "target"), own[part], ranks[part],
+                sum(own[part]), self.tokenizer.tokens(ids[part], "target"), own[part], ranks[part],
                 sum(map(count_words, of_text)),
             )
             for part, of_text in zip(parts, lines, strict=True)
@@ -224,7 +224,7 @@ class TextGenerator:
         ids = [beginning(self.whole), *(each for line in lines for each in (*self.tokenizer.encode(line), END))]
         if len(ids) - 1 > self.context:
             raise UsageError(
-                f"the text has {len(ids) - 1} pieces; this model looks back at most {self.context}. Give it in parts."
+                f"the text has {len(ids) - 1} tokens; this model looks back at most {self.context}. Give it in parts."
             )
         read, wanted = torch.tensor([ids[:-1]], device=self.model.device), ids[1:]
         with torch.inference_mode(), record(self.model) as seen:
@@ -235,8 +235,8 @@ class TextGenerator:
         return TextLook(
             title=self.recipe.name,
             text=text,
-            read=self.tokenizer.pieces(ids[:-1], "target"),
-            tokens=self.tokenizer.pieces(wanted, "target"),
+            read=self.tokenizer.tokens(ids[:-1], "target"),
+            tokens=self.tokenizer.tokens(wanted, "target"),
             alternatives=alternatives(logits, wanted, self.tokenizer),
             words=sum(map(count_words, lines)),
             weights=torch.stack([seen[name]["weights"][0] for name in modules]).cpu().numpy() if modules else None,
@@ -249,14 +249,14 @@ class TextGenerator:
         facts = {
             "parameters": f"{count_parameters(self.recipe.model, self.tokenizer.size('source')):,}",
             "vocabulary": f"{self.tokenizer.size('source'):,}",
-            "context in pieces": f"{self.context:,}",
+            "context in tokens": f"{self.context:,}",
             "updates": f"{told_count(self.provenance, 'updates'):,}",
         }
         return facts | {name: f"{value:.2f}" for name, value in told_scores(self.provenance)}
 
 
 def _judged(logits: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probabilities and ranks [F] of the pieces wanted, from logits [F, V]."""
+    """Log-probabilities and ranks [F] of the tokens wanted, from logits [F, V]."""
     log_probabilities = logits.float().log_softmax(-1)  #                 [F, V]
     own = log_probabilities.gather(-1, wanted[:, None])  #                [F, 1]
     return own.squeeze(-1), (log_probabilities > own).sum(-1) + 1

@@ -32,9 +32,9 @@ BODY = (
 )
 END = "</s>"
 SHADES = ((1, ""), (3, "on color(223)"), (6, "on color(215)"), (10, "on color(209)"), (math.inf, "on color(203)"))
-"""Bits of surprise up to which a piece has a colour in the terminal."""
+"""Bits of surprise up to which a token has a colour in the terminal."""
 WORST, LIKELIEST, BEFORE = 5, 5, 4
-"""Pieces told of below the text, pieces expected there, and pieces that lead up to it."""
+"""Tokens told of below the text, tokens expected there, and tokens that lead up to it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,23 +44,23 @@ class TextLook:
     title: str
     text: str
     read: list[str]
-    """What stands before each piece: the beginning, then all pieces but the last."""
+    """What stands before each token: the beginning, then all tokens but the last."""
     tokens: list[str]
-    """The pieces of the text; `</s>` is the end of a line."""
+    """The tokens of the text; `</s>` is the end of a line."""
     alternatives: list[Alternatives]
-    """Of each piece, what else might have come, and how probable it was itself."""
+    """Of each token, what else might have come, and how probable it was itself."""
     words: int
     """Between spaces, and the ends of lines."""
     weights: NDArray[np.floating[Any]] | None = None
-    """[layers, heads, pieces, read]: row t is the look taken in order to predict piece t; None: the model has none."""
+    """[layers, heads, tokens, read]: row t is the look taken in order to predict token t; None: the model has none."""
     pointed: NDArray[np.floating[Any]] | None = None
-    """[pieces, read + 1]: how probably each piece read comes again, and last how probably the vocabulary decides instead;
+    """[tokens, read + 1]: how probably each token read comes again, and last how probably the vocabulary decides instead;
     None: the model has no pointer."""
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not len(self.tokens) == len(self.read) == len(self.alternatives) > 0:
-            raise UsageError("cannot show a text whose pieces are not as many as the places they were expected at")
+            raise UsageError("cannot show a text whose tokens are not as many as the places they were expected at")
         shape, count = () if self.weights is None else self.weights.shape, len(self.tokens)
         if self.weights is not None and (len(shape) != 4 or shape[2:] != (count, count)):
             raise UsageError(
@@ -75,7 +75,7 @@ class TextLook:
 
     @property
     def surprisals(self) -> list[float]:
-        """Of each piece, in bits: 1 is the toss of a coin, 10 one in a thousand."""
+        """Of each token, in bits: 1 is the toss of a coin, 10 one in a thousand."""
         return [-math.log2(max(each.probability, 1e-12)) for each in self.alternatives]
 
     @property
@@ -118,7 +118,7 @@ def write_writing(path: Path, look: TextLook) -> None:
 
 
 def draw_writing(look: TextLook, console: Console) -> None:
-    """The text with every piece shaded by its surprise, and below what was expected where the model was most wrong."""
+    """The text with every token shaded by its surprise, and below what was expected where the model was most wrong."""
     shaded, begins = Text(), True
     for token, bits in zip(look.tokens, look.surprisals, strict=True):
         style = next(style for limit, style in SHADES if bits <= limit)
@@ -127,14 +127,14 @@ def draw_writing(look: TextLook, console: Console) -> None:
         if begins := token == END:
             shaded.append("\n")
     console.print(shaded)
-    pieces = len(look.tokens)
-    console.print(Text(f"perplexity {look.perplexity:.2f} per word ({look.words} words, {pieces} pieces)", "bold"))
-    legend = Text("surprise of a piece: ", "dim")
+    tokens = len(look.tokens)
+    console.print(Text(f"perplexity {look.perplexity:.2f} per word ({look.words} words, {tokens} tokens)", "bold"))
+    legend = Text("surprise of a token: ", "dim")
     for (low, _), (_, style) in pairwise(SHADES):
         legend.append(f" from {low} ", f"black {style}").append(" ")
     console.print(legend.append("bits (1 is the toss of a coin, 10 one in a thousand)", "dim"))
     console.print()
-    worst = sorted(range(pieces), key=lambda place: -look.surprisals[place])[:WORST]
+    worst = sorted(range(tokens), key=lambda place: -look.surprisals[place])[:WORST]
     for place in sorted(worst):
         found = look.alternatives[place]
         before = "".join(map(_spelled, look.tokens[max(0, place - BEFORE) : place])).lstrip()
@@ -146,7 +146,7 @@ def draw_writing(look: TextLook, console: Console) -> None:
 
 
 def _spelled(token: str) -> str:
-    """A piece as a terminal shows it."""
+    """A token as a terminal shows it."""
     if token == END:
         return " ⏎"
     if is_byte(token) or token.startswith("<"):

@@ -112,20 +112,20 @@ class TextScore:
 
     log_probability: float
     tokens: list[str]
-    """Its pieces; `</s>` is the end of a line."""
+    """Its tokens; `</s>` is the end of a line."""
     token_log_probabilities: list[float]
     ranks: list[int]
-    """The place of each among all pieces that could have come; 1 is the most probable."""
+    """The place of each among all tokens that could have come; 1 is the most probable."""
     words: int
     """What stands between spaces, and the ends of the lines."""
 
     @property
     def perplexity(self) -> float:
-        """Per word, whatever the pieces are."""
+        """Per word, whatever the tokens are."""
         return per(self.log_probability, self.words)
 
     @property
-    def piece_perplexity(self) -> float:
+    def token_perplexity(self) -> float:
         return per(self.log_probability, len(self.tokens))
 
     def __str__(self) -> str:
@@ -133,19 +133,19 @@ class TextScore:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {**vars(self), "perplexity": self.perplexity, "piece_perplexity": self.piece_perplexity}
+        return {**vars(self), "perplexity": self.perplexity, "token_perplexity": self.token_perplexity}
 
     def draw(self, console: Console) -> None:
-        """Each piece with its probability, in a terminal."""
+        """Each token with its probability, in a terminal."""
         table = Table(box=None, pad_edge=False, header_style="dim")
-        for name in ("piece", "probability", "rank", "log-probability"):
-            table.add_column(name, justify="left" if name == "piece" else "right")
+        for name in ("token", "probability", "rank", "log-probability"):
+            table.add_column(name, justify="left" if name == "token" else "right")
         for token, own, rank in zip(self.tokens, self.token_log_probabilities, self.ranks, strict=True):
             table.add_row(Text(token), share(math.exp(own)), f"{rank:,}", f"{own:.3f}")
         console.print(table)
-        words, pieces = f"{self.words:,} words and line ends", f"{len(self.tokens):,} pieces"
+        words, tokens = f"{self.words:,} words and line ends", f"{len(self.tokens):,} tokens"
         console.print(
             f"log-probability {self.log_probability:.4f}; perplexity {self.perplexity:.2f} per word ({words}), "
-            f"{self.piece_perplexity:.2f} per piece ({pieces})",
+            f"{self.token_perplexity:.2f} per token ({tokens})",
             highlight=False,
         )

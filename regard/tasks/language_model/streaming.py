@@ -1,4 +1,4 @@
-"""How a text goes on: a context that is never full, pieces that become text as they are written, strings that end it.
+"""How a text goes on: a context that is never full, tokens that become text as they are written, strings that end it.
 
 S texts · K positions read before · N rows, one for each text · T positions since the context was last renewed
 """
@@ -51,7 +51,7 @@ class Sliding:
         return logits, Reading(torch.cat([reading.seen, last[:, None]], 1), state)
 
     def _half(self, seen: Tensor) -> Tensor:
-        """Together with the piece that is read next, half of the context."""
+        """Together with the token that is read next, half of the context."""
         return seen[:, seen.size(1) - max(1, self.context // 2) + 1 :]
 
 
@@ -59,9 +59,9 @@ class Growing:
     """One text as it is written. Nobody is told half a character, nor what may become a stop string."""
 
     def __init__(
-        self, piece_of: Callable[[int], str], stops: Sequence[str], begins: bool, tell: Callable[[str], None] | None
+        self, token_of: Callable[[int], str], stops: Sequence[str], begins: bool, tell: Callable[[str], None] | None
     ) -> None:
-        self._piece_of, self._stops, self._tell = piece_of, stops, tell
+        self._token_of, self._stops, self._tell = token_of, stops, tell
         self._bare = begins  # whether the next word needs no space before it
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._told = 0
@@ -69,7 +69,7 @@ class Growing:
         self.stopped = False
 
     def add(self, token: int) -> bool:
-        """One more piece; whether a stop string is complete, before which the text then ends."""
+        """One more token; whether a stop string is complete, before which the text then ends."""
         before = len(self.text)
         self.text += self._read(token)
         reach = max(map(len, self._stops), default=1) - 1
@@ -90,11 +90,11 @@ class Growing:
             return "\n"
         if token <= UNKNOWN:
             return ""
-        piece = self._piece_of(token)
-        if byte := _BYTE.fullmatch(piece):
+        spelled = self._token_of(token)
+        if byte := _BYTE.fullmatch(spelled):
             self._bare = False
             return self._decoder.decode(bytes.fromhex(byte[1])).translate(_HARMLESS)
-        text = piece.replace("▁", " ")
+        text = spelled.replace("▁", " ")
         if self._bare:
             text = text.removeprefix(" ")
         self._bare = self._bare and not text

@@ -1,6 +1,6 @@
 """Language modelling as training sees it: what is a batch, what is lost, what is good.
 
-S windows · T positions · N pieces
+S windows · T positions · N tokens
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from regard.tasks.word_dropout import hide
 from regard.training.loss import Loss, adaptive_loss, mixed_loss
 from regard.training.trainable import Finished, MicroBatch, WithoutMovie
 
-Windows = NDArray[np.int64]  # [W, 2]: where each one's first wanted piece is in the stream, and how many are wanted
+Windows = NDArray[np.int64]  # [W, 2]: where each one's first wanted token is in the stream, and how many are wanted
 
 
 class LanguageTraining(WithoutMovie):
@@ -69,20 +69,20 @@ class LanguageTraining(WithoutMovie):
         return language_loss(model, read, wanted, self.recipe.training.label_smoothing)
 
     def validate(self, model: LanguageModel) -> dict[str, float]:
-        """Plain loss per piece, and perplexity per word whatever the pieces are; windows begin anew, so both are a little
+        """Plain loss per token, and perplexity per word whatever the tokens are; windows begin anew, so both are a little
         worse than what `regard evaluate` finds with a sliding context."""
-        total, pieces = 0.0, 0
+        total, tokens = 0.0, 0
         for batch in filled(self.valid.windows(0), self.recipe.training.batch_tokens):
             read, wanted = self._tensors(self.valid, batch)
             total += language_loss(model, read, wanted, smoothing=0.0).plain.item()
-            pieces += int((wanted != PAD).sum())
-        return {"loss": total / pieces, "perplexity": math.exp(min(total / max(1, self.words), 100.0))}
+            tokens += int((wanted != PAD).sum())
+        return {"loss": total / tokens, "perplexity": math.exp(min(total / max(1, self.words), 100.0))}
 
     def finish(self, averaged: Callable[[], LanguageModel]) -> Finished:
         return Finished(self.assets)
 
     def _tensors(self, stream: Stream, batch: Windows) -> tuple[Tensor, Tensor]:
-        """Pieces as they are read, and as they should go on [S, T]."""
+        """Tokens as they are read, and as they should go on [S, T]."""
         read, wanted = zip(*(stream.window(*each) for each in batch.tolist()), strict=True)
         return tuple(torch.from_numpy(pad(each)).to(self.device) for each in (read, wanted))  # type: ignore[return-value]
 
@@ -96,7 +96,7 @@ class Stream:
         self._begins = np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)[:-1]])  # of each document
 
     def windows(self, shift: int) -> Windows:
-        """All windows; those of a stream begin `shift` pieces later, so that epochs cut it at other places."""
+        """All windows; those of a stream begin `shift` tokens later, so that epochs cut it at other places."""
         if self.whole:
             cuts = np.arange(shift or self.most, len(self.ids), self.most)
             begins, ends = np.concatenate([[0], cuts]), np.concatenate([cuts, [len(self.ids)]])
@@ -108,7 +108,7 @@ class Stream:
         return np.stack([np.repeat(self._begins, counts) + offsets, np.minimum(left, self.most)], 1)
 
     def window(self, begin: int, length: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """What is read, one piece behind what is wanted. A stream begins as if a line had ended, a document with START."""
+        """What is read, one token behind what is wanted. A stream begins as if a line had ended, a document with START."""
         wanted = self.ids[begin : begin + length]
         read = np.empty(length, dtype=np.int64)
         read[1:] = wanted[:-1]
@@ -118,7 +118,7 @@ class Stream:
 
 
 def filled(windows: Windows, tokens: int) -> list[Windows]:
-    """Windows side by side in batches of about so many pieces."""
+    """Windows side by side in batches of about so many tokens."""
     sums, cuts = np.cumsum(windows[:, 1]), [0]
     while cuts[-1] < len(windows):
         before = sums[cuts[-1] - 1] if cuts[-1] else 0

@@ -53,9 +53,9 @@ def measured(writer: TextGenerator, name: str, lines: Iterable[str], stride: int
     with progress() as bar:
         task = bar.add_task(f"Reading {name}", total=None)
         found = measure(
-            writer.model, writer.tokenizer, writer.recipe.data, lines, stride, lambda pieces: bar.advance(task, pieces)
+            writer.model, writer.tokenizer, writer.recipe.data, lines, stride, lambda tokens: bar.advance(task, tokens)
         )
-    if not found.pieces:
+    if not found.tokens:
         raise UsageError(f"{name} holds no text")
     return PerplexityTest(name, found)
 

@@ -33,7 +33,7 @@ WALKED = {"vectors", "positions", "query", "key", "value", "scores", "head_outpu
 
 @dataclass(frozen=True)
 class SearchPath:
-    """One hypothesis of the search, one piece longer than its parent."""
+    """One hypothesis of the search, one token longer than its parent."""
 
     parent: int
     """Which of the step before's `kept`."""
@@ -62,9 +62,9 @@ class Attention:
     translation: str
     """What was written."""
     source_tokens: list[str]
-    """Pieces that the encoder read; "▁" begins a word."""
+    """Tokens that the encoder read; "▁" begins a word."""
     target_tokens: list[str]
-    """Pieces that the decoder wrote: row t of `decoder` and `cross` is the look taken in order to write piece t."""
+    """Tokens that the decoder wrote: row t of `decoder` and `cross` is the look taken in order to write token t."""
     weights: Mapping[str, NDArray[np.floating[Any]]]
     """`encoder`, `decoder` and `cross`, as far as the model has them."""
     names: Mapping[str, list[str]] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Attention:
     shape: Mapping[str, str | int] = field(default_factory=dict)
     """The model's sizes and choices by name, such as width and norm."""
     alternatives: list[Alternatives] = field(default_factory=list)
-    """Of each piece written."""
+    """Of each token written."""
     steps: list[SearchStep] = field(default_factory=list)
     """What the search did …"""
     search: Mapping[str, str | int | float | bool] = field(default_factory=dict)
@@ -100,7 +100,7 @@ class Attention:
             shape = self.weights[kind].shape
             if len(shape) != 4 or 0 in shape or shape[2:] != (len(queries), len(keys)):
                 wanted = f"[layers, heads, {len(queries)}, {len(keys)}]"
-                raise UsageError(f"cannot show {kind} attention of shape {list(shape)}: the pieces ask for {wanted}")
+                raise UsageError(f"cannot show {kind} attention of shape {list(shape)}: the tokens ask for {wanted}")
             if not np.isfinite(self.weights[kind]).all():
                 raise UsageError(f"cannot show {kind} attention: it holds values that are not numbers")
 
@@ -114,11 +114,11 @@ class Attention:
 
     @property
     def read_tokens(self) -> list[str]:
-        """What the decoder read when it wrote each piece: the piece before."""
+        """What the decoder read when it wrote each token: the token before."""
         return [START, *self.target_tokens[:-1]] if self.target_tokens else []
 
     def axes(self, kind: str) -> tuple[list[str], list[str]]:
-        """The pieces along the queries and along the keys."""
+        """The tokens along the queries and along the keys."""
         return {
             "cross": (self.target_tokens, self.source_tokens),
             "encoder": (self.source_tokens, self.source_tokens),
@@ -158,7 +158,7 @@ class Attention:
                 if looks[:, :, number].max() < UNSEEN and _matters(text):
                     found.append({"kind": "unseen", "side": "source", "words": [number]})
         for number, word in enumerate(words_of(self.source_tokens)):
-            if any(is_byte(piece) for piece in self.source_tokens[word.first : word.end]):
+            if any(is_byte(token) for token in self.source_tokens[word.first : word.end]):
                 found.append({"kind": "spelled", "side": "source", "words": [number]})
         for first, length, times in repeated(texts_of(self.target_tokens)):
             found.append({"kind": "repeated", "side": "target", "words": list(range(first, first + length * times))})
@@ -231,7 +231,7 @@ class Attention:
 
 
 def side_of(text: str, tokens: list[str]) -> dict[str, Any]:
-    """A sentence for a page: its text, its pieces, and the words that they make up."""
+    """A sentence for a page: its text, its tokens, and the words that they make up."""
     words = zip(words_of(tokens), texts_of(tokens), strict=True)
     return {
         "text": text,

@@ -143,7 +143,7 @@ def sample_texts(
             return "", []
         place, texts = sets[0].name, sets[0].sources
 
-    def pieces(text: str) -> int:
+    def tokens(text: str) -> int:
         return len(translator.tokenizer.encode(text, "source"))
 
-    return place, [part for text in texts[:samples] for part in split_text(text, translator.longest, pieces)]
+    return place, [part for text in texts[:samples] for part in split_text(text, translator.longest, tokens)]

@@ -18,7 +18,7 @@ from regard.tasks.translation.native import decode, known_pairs
 from regard.view.arrays import pack_shares
 
 LENGTHS = range(5, 15)
-"""Pieces of a source worth filming: shorter has nothing to align, longer is hard to see."""
+"""Tokens of a source worth filming: shorter has nothing to align, longer is hard to see."""
 
 
 class Probe(NamedTuple):
@@ -64,8 +64,8 @@ def _frame(
         model(*known_pairs(model, [probe.source], [probe.target]))
     weights = torch.stack([seen[module]["weights"][0] for module in modules])  # [L, H, T, S]
     return {
-        "source": side_of(tokenizer.decode(probe.source, "source"), tokenizer.pieces([*probe.source, END], "source")),
-        "target": side_of(probe.reference, tokenizer.pieces([*probe.target, END], "target")),
+        "source": side_of(tokenizer.decode(probe.source, "source"), tokenizer.tokens([*probe.source, END], "source")),
+        "target": side_of(probe.reference, tokenizer.tokens([*probe.target, END], "target")),
         "cross": pack_shares(weights.cpu().numpy()),
         "text": tokenizer.line(written),
     }

@@ -69,7 +69,7 @@ class Native:
     """The engine that is regard's own search."""
 
     def __init__(self, model: Writer, shortlists: Shortlists | None = None) -> None:
-        """With `shortlists` only what translates a sentence's own pieces, or is frequent, is looked for."""
+        """With `shortlists` only what translates a sentence's own tokens, or is frequent, is looked for."""
         self.model, self.shortlists = model, shortlists
 
     def decode(

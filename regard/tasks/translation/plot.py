@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from regard.tasks.translation.attention import Attention
 
-INCHES_PER_PIECE = 0.32
+INCHES_PER_TOKEN = 0.32
 
 
 def plot(seen: Attention, kind: str, layer: int, head: int | None) -> Figure:
@@ -28,7 +28,7 @@ def plot(seen: Attention, kind: str, layer: int, head: int | None) -> Figure:
     shown = weights.mean(0) if head is None else weights[head]
     queries, keys = ([text_of([token]) or "␣" for token in tokens] for tokens in seen.axes(kind))
     figure = Figure(
-        figsize=(2 + INCHES_PER_PIECE * len(keys), 1.5 + INCHES_PER_PIECE * len(queries)), layout="constrained"
+        figsize=(2 + INCHES_PER_TOKEN * len(keys), 1.5 + INCHES_PER_TOKEN * len(queries)), layout="constrained"
     )
     axes = figure.subplots()
     image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=1, aspect="auto")

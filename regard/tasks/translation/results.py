@@ -37,9 +37,9 @@ class Translation:
     score: float
     """Log-probability after the length penalty; higher is better, comparable between outputs of one source."""
     tokens: list[str]
-    """The pieces that were written."""
+    """The tokens that were written."""
     token_log_probabilities: list[float]
-    """Of each piece, then of the end where the model wrote it; of a text in parts, only of the last part's end."""
+    """Of each token, then of the end where the model wrote it; of a text in parts, only of the last part's end."""
     finish_reason: FinishReason
     """`end`: the model closed the sentence; `length`: it reached the length limit; `empty`: there was nothing to say."""
     parts: int = 1

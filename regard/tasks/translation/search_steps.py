@@ -8,16 +8,16 @@ from regard.tasks.translation.attention import SearchPath, SearchStep
 
 
 def search_steps(trace: Trace, tokenizer: Tokenizer) -> list[SearchStep]:
-    """The steps of a search with pieces and texts instead of ids."""
+    """The steps of a search with tokens and texts instead of ids."""
     steps: list[SearchStep] = []
     before: list[list[int]] = [[]]
     for step in trace.steps:
 
         def shown(candidate: Candidate, paths: list[list[int]] = before) -> SearchPath:
             ids = [*paths[candidate.parent], candidate.token]
-            (piece,) = tokenizer.pieces([candidate.token], "target")
+            (token,) = tokenizer.tokens([candidate.token], "target")
             return SearchPath(
-                candidate.parent, piece, candidate.log_probability, candidate.total, candidate.score,
+                candidate.parent, token, candidate.log_probability, candidate.total, candidate.score,
                 tokenizer.line(ids),
             )  # fmt: skip
 

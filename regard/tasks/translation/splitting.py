@@ -13,15 +13,15 @@ SPACE = re.compile(r"\s+")
 
 
 def split_text(text: str, longest: int, measure: Callable[[str], int]) -> list[str]:
-    """Parts of at most `longest` pieces as `measure` counts them; no part at all for a text of no pieces.
+    """Parts of at most `longest` tokens as `measure` counts them; no part at all for a text of no tokens.
 
     A text that fits stays whole. Otherwise it is cut into sentences; only a sentence that is still too long is cut
     further, at clauses, then at spaces, then in halves. Nothing is lost but the white space at the cuts.
     """
     text = text.strip()
-    pieces = measure(text)
-    if pieces <= longest:
-        return [text] if pieces else []
+    tokens = measure(text)
+    if tokens <= longest:
+        return [text] if tokens else []
     sentences = _cut(text, SENTENCE_END)
     if len(sentences) > 1:
         return [part for sentence in sentences for part in split_text(sentence, longest, measure)]

@@ -1,4 +1,4 @@
-"""The same attention in a terminal: a map with one row per piece written and one shaded block per source piece, and
+"""The same attention in a terminal: a map with one row per token written and one shaded block per source token, and
 below it each word with the source words that it looked at most."""
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from regard.view.words import SPECIAL, texts_of
 SHADES = ((0.7, "█"), (0.4, "▓"), (0.2, "▒"), (0.05, "░"), (0.0, "·"))
 """A weight takes the first block whose limit it reaches."""
 BLOCK_WIDTH = 2
-"""Terminal columns per source piece: a block looks square, and a Korean syllable fits above it."""
+"""Terminal columns per source token: a block looks square, and a Korean syllable fits above it."""
 LONGEST_LABEL = 16
 TALLEST_HEADER = 10
 LEAST_SHARE = 0.1
 """Of a word's attention, for a source word to be listed beside it."""
 ACCENT = "cyan"
 MEANING = {
-    "cross": "rows: pieces written, columns: source",
+    "cross": "rows: tokens written, columns: source",
     "encoder": "rows and columns: source",
-    "decoder": "rows: pieces written, columns: pieces before them",
+    "decoder": "rows: tokens written, columns: tokens before them",
 }
 
 WARNINGS = {
     "unseen": "Hardly anything looked at “{}”: it may be missing from the translation.",
-    "spelled": "The model has no piece for a character in “{}” and reads it byte by byte; it can hardly know the word.",
+    "spelled": "The model has no token for a character in “{}” and reads it byte by byte; it can hardly know the word.",
     "repeated": "The translation repeats itself: “{}”.",
 }
 
@@ -43,7 +43,7 @@ def draw(maps: Attention, console: Console) -> None:
     kind = maps.kinds[0]
     layers = np.asarray(maps.weights[kind], dtype=np.float64)
     weights = maps.mean(kind)  # [query, key]
-    queries, keys = (_shown(pieces) for pieces in maps.axes(kind))
+    queries, keys = (_shown(tokens) for tokens in maps.axes(kind))
     console.print(Text(_harmless(maps.text)))
     console.print(Text(_harmless(maps.translation), style=f"bold {ACCENT}"))
     console.print()
@@ -122,8 +122,8 @@ def _block(weight: float) -> str:
     return block * BLOCK_WIDTH if block != "·" else "· "
 
 
-def _words(pieces: list[str]) -> list[str]:
-    return [_harmless(text) or "␣" for text in texts_of(pieces)]
+def _words(tokens: list[str]) -> list[str]:
+    return [_harmless(text) or "␣" for text in texts_of(tokens)]
 
 
 def _harmless(text: str) -> str:
@@ -131,18 +131,18 @@ def _harmless(text: str) -> str:
     return "".join("�" if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in " ".join(text.split()))
 
 
-def _shown(pieces: list[str]) -> list[str]:
-    """Without "▁": a piece that goes on with a word starts with a hyphen instead, so that words stay apart."""
-    if not any(piece.startswith("▁") for piece in pieces):
-        return [piece or "␣" for piece in pieces]
-    return [_without_mark(piece) for piece in pieces]
+def _shown(tokens: list[str]) -> list[str]:
+    """Without "▁": a token that goes on with a word starts with a hyphen instead, so that words stay apart."""
+    if not any(token.startswith("▁") for token in tokens):
+        return [token or "␣" for token in tokens]
+    return [_without_mark(token) for token in tokens]
 
 
-def _without_mark(piece: str) -> str:
-    if piece.startswith("▁"):
-        return piece.strip("▁") or "␣"
-    special = piece.startswith("<") and piece.endswith(">")
-    return piece if special else f"-{piece}"
+def _without_mark(token: str) -> str:
+    if token.startswith("▁"):
+        return token.strip("▁") or "␣"
+    special = token.startswith("<") and token.endswith(">")
+    return token if special else f"-{token}"
 
 
 def _shorten(text: str, width: int) -> str:
@@ -157,7 +157,7 @@ def _apart(text: str) -> str:
 
 
 def _header(keys: list[str]) -> list[str]:
-    """Pieces written downwards, each above its column."""
+    """Tokens written downwards, each above its column."""
     stacks = []
     for key in keys:
         letters: list[str] = []

@@ -33,7 +33,7 @@ from regard.tasks.translation.native import decode
 from regard.training.loss import Loss, projected_loss
 from regard.training.trainable import Finished, MicroBatch
 
-SENTENCE = 25  # pieces of a made-up sentence
+SENTENCE = 25  # tokens of a made-up sentence
 
 
 class TranslationTraining:

@@ -123,7 +123,7 @@ class Translator:
             for number, text in enumerate(block, start=before):
                 if not isinstance(text, str):
                     raise UsageError(f"text {number} (counting from 0) is {shown(text)}, not a string")
-            parts = [split_text(text, self.longest, self._pieces) for text in block]
+            parts = [split_text(text, self.longest, self._tokens) for text in block]
             sources = self.tokenizer.encode_all([part for of_text in parts for part in of_text], "source")
             prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
             found = iter(self.engine.decode(sources, search, settings, prefixes))
@@ -131,7 +131,7 @@ class Translator:
                 yield self._join([next(found) for _ in of_text], search.nbest)
             before += len(block)
 
-    def _pieces(self, text: str) -> int:
+    def _tokens(self, text: str) -> int:
         return len(self.tokenizer.encode(text, "source"))
 
     def _join(self, parts: list[list[Hypothesis]], nbest: int) -> Translation:
@@ -151,7 +151,7 @@ class Translator:
         return Translation(
             text=self.tokenizer.line(hypothesis.tokens),
             score=hypothesis.score,
-            tokens=self.tokenizer.pieces(hypothesis.tokens, "target"),
+            tokens=self.tokenizer.tokens(hypothesis.tokens, "target"),
             token_log_probabilities=list(hypothesis.token_log_probabilities),
             finish_reason=hypothesis.finish_reason,
         )
@@ -206,7 +206,7 @@ class Translator:
             pairs = [read[index] for index in batch], [written[index] for index in batch]
             found.update(zip(batch, log_probabilities(self.model, *pairs), strict=True))
         return [
-            PairScore(sum(found[index]), self.tokenizer.pieces(target, "target"), found[index])
+            PairScore(sum(found[index]), self.tokenizer.tokens(target, "target"), found[index])
             for index, target in enumerate(written)
         ]
 
@@ -221,7 +221,7 @@ class Translator:
     def _check_length(self, ids: list[int], what: str, remedy: str = "Give it in parts.") -> None:
         if len(ids) + 1 > self.model.max_positions:
             raise UsageError(
-                f"the {what} has {len(ids)} pieces; the model's position table ends at {self.model.max_positions - 1}."
+                f"the {what} has {len(ids)} tokens; the model's position table ends at {self.model.max_positions - 1}."
                 f" {remedy}"
             )
 
@@ -254,7 +254,7 @@ class Translator:
         if not isinstance(text, str):
             raise UsageError(f"attention looks at one text, not at {shown(text)}")
         self.attention_names()
-        parts = split_text(text, self.longest, self._pieces)
+        parts = split_text(text, self.longest, self._tokens)
         if not parts:
             raise UsageError("there is nothing to look at: the text is empty")
         return parts
@@ -300,7 +300,7 @@ class Translator:
 
     def _look(self, text: str, source_ids: list[int], written: list[int]) -> Attention:
         """What the model attends to when it writes a known target."""
-        with record(self.model) as seen:  # one position for each piece that was written
+        with record(self.model) as seen:  # one position for each token that was written
             logits = self._logits(source_ids, written[:-1])
         names = self.attention_names()
         positions = self.model.position_table(max(SHOWN_POSITIONS, len(source_ids) + 1, len(written)))
@@ -309,8 +309,8 @@ class Translator:
             title=self.recipe.name,
             text=text,
             translation=self.tokenizer.line(written),
-            source_tokens=self.tokenizer.pieces([*source_ids, END], "source"),
-            target_tokens=self.tokenizer.pieces(written, "target"),
+            source_tokens=self.tokenizer.tokens([*source_ids, END], "source"),
+            target_tokens=self.tokenizer.tokens(written, "target"),
             weights={
                 kind: torch.stack([seen[module]["weights"][0] for module in modules]).cpu().numpy()
                 for kind, modules in names.items()

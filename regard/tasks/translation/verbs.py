@@ -159,7 +159,7 @@ def view(
         seen = list(bar.track(translator.attentions(text, beam=beam), description="Looking"))
     if len(seen) > 1:
         note(
-            f"the text is longer than the {translator.longest} pieces this model was trained for; "
+            f"the text is longer than the {translator.longest} tokens this model was trained for; "
             f"it is shown in {len(seen)} parts, split at sentence ends where there are any"
         )
     return SeenTranslation(seen, movie)

@@ -1,6 +1,6 @@
 // The two sentences of the Look view, with lines from who looks to what is looked at.
 
-// What stands in a row: pieces, or the words they make up. `open` says that a space goes before.
+// What stands in a row: tokens, or the words they make up. `open` says that a space goes before.
 /** @type {(side: Side, asWords: boolean) => Unit[]} */
 function unitsOf(side, asWords) {
   const spaced = side.tokens.some((token) => token.startsWith("▁"));
@@ -12,7 +12,7 @@ function unitsOf(side, asWords) {
       first,
       end,
       text: readable(text),
-      look: pieceLook(text, "token"),
+      look: tokenLook(text, "token"),
       open: !spaced || token.startsWith("▁") || isSpecial(token) || isSpecial(before),
     };
   });
@@ -138,7 +138,7 @@ class Band {
   // As what a token takes part. In self-attention it stands in both rows: as one who looks, and as one looked at.
   /** @type {(token: Place) => { query?: number, key?: number }} */
   facesOf({ side, index }) {
-    const later = this.kind === "decoder" ? 1 : 0; // the decoder reads a piece one step after it was written
+    const later = this.kind === "decoder" ? 1 : 0; // the decoder reads a token one step after it was written
     const query = side === "query" ? index : this.kind === "cross" ? undefined : index - later;
     const key = side === "key" ? index : this.kind === "cross" ? undefined : index + later;
     /** @type {(row: Row, place: number | undefined) => number | undefined} */
@@ -170,8 +170,8 @@ class Band {
   /** @type {() => Place | null} */
   pinned() {
     if (this.kept) return this.kept;
-    const piece = page.choice.query;
-    const index = this.units.query.findIndex(({ first, end }) => piece !== null && first <= piece && piece < end);
+    const token = page.choice.query;
+    const index = this.units.query.findIndex(({ first, end }) => token !== null && first <= token && token < end);
     return index < 0 ? null : { side: "query", index };
   }
 

@@ -3,18 +3,18 @@
 const COMPARE = {
   title: { en: "Compare", ko: "비교" },
   about: {
-    en: "The same text through each model as it was trained. Underlined words differ from the first column; the line under a piece is as long as its probability.",
-    ko: "같은 글을 각 모델이 학습된 그대로 번역한 결과입니다. 밑줄 친 단어는 첫 번째 열과 다른 곳이고, 조각 아래 선의 길이는 그 조각의 확률입니다.",
+    en: "The same text through each model as it was trained. Underlined words differ from the first column; the line under a token is as long as its probability.",
+    ko: "같은 글을 각 모델이 학습된 그대로 번역한 결과입니다. 밑줄 친 단어는 첫 번째 열과 다른 곳이고, 토큰 아래 선의 길이는 그 토큰의 확률입니다.",
   },
   models: { en: "Models", ko: "모델" },
   waiting: { en: "Translating …", ko: "번역 중 …" },
   map: { en: "Cross-attention, last layer, mean of its heads", ko: "교차 어텐션, 마지막 층, 헤드 평균" },
   none: { en: "This model has no cross-attention.", ko: "이 모델에는 교차 어텐션이 없습니다." },
-  pieces: { en: "Probability of each piece", ko: "조각마다의 확률" },
+  tokens: { en: "Probability of each token", ko: "토큰마다의 확률" },
 };
 
 /**
- * @typedef {{ text: string, scenes: Scene[], facts: Record<string, string>, pieces: { token: string, probability?: number }[] }} Compared
+ * @typedef {{ text: string, scenes: Scene[], facts: Record<string, string>, tokens: { token: string, probability?: number }[] }} Compared
  * @type {{ chosen: Set<string> | null, asked: string, answers: Map<string, Promise<Compared>> }}
  */
 const compareState = { chosen: null, asked: "", answers: new Map() }; // of the text asked, model's name → promise
@@ -29,7 +29,7 @@ async function askToCompare(model, beam, text) {
       text: wholeText(scenes),
       scenes,
       facts: scenes[0].facts,
-      pieces: scenes.flatMap(({ target, alternatives }) =>
+      tokens: scenes.flatMap(({ target, alternatives }) =>
         target.tokens.map((token, t) => ({ token, probability: alternatives[t]?.probability })),
       ),
     };
@@ -42,7 +42,7 @@ async function askToCompare(model, beam, text) {
     text: given.text,
     scenes: [],
     facts: {},
-    pieces: given.tokens.map((token, t) => ({ token, probability: Math.exp(given.token_log_probabilities[t]) })),
+    tokens: given.tokens.map((token, t) => ({ token, probability: Math.exp(given.token_log_probabilities[t]) })),
   };
 }
 
@@ -80,19 +80,19 @@ function comparedMap(scene) {
   );
 }
 
-/** @type {(pieces: Compared["pieces"]) => HTMLElement} */
-function comparedPieces(pieces) {
+/** @type {(tokens: Compared["tokens"]) => HTMLElement} */
+function comparedTokens(tokens) {
   return make(
     "p",
-    { class: "pieces", dir: "auto" },
-    ...pieces.flatMap(({ token, probability }) => [
+    { class: "tokens", dir: "auto" },
+    ...tokens.flatMap(({ token, probability }) => [
       token.startsWith("▁") || isSpecial(token) ? " " : "",
       make(
         "span",
         {
-          class: pieceLook(token).class,
+          class: tokenLook(token).class,
           title:
-            [pieceLook(token).title, probability !== undefined && shareText(probability)].filter(Boolean).join(" · ") ||
+            [tokenLook(token).title, probability !== undefined && shareText(probability)].filter(Boolean).join(" · ") ||
             null,
           style: { "--share": `${100 * (probability ?? 0)}%` },
         },
@@ -114,8 +114,8 @@ function fillColumn(column, answer, first) {
         { class: "translated", dir: "auto" },
         ...orNothing(answer.text, ...(first === answer.text ? [] : markDifferences(answer.text, first))),
       ),
-      make("h3", {}, say(COMPARE.pieces)),
-      comparedPieces(answer.pieces),
+      make("h3", {}, say(COMPARE.tokens)),
+      comparedTokens(answer.tokens),
       make("h3", {}, say(COMPARE.map)),
       ...(answer.scenes.length ? answer.scenes.map(comparedMap) : [make("p", { class: "muted" }, say(COMPARE.none))]),
       make(

@@ -94,7 +94,7 @@ function mapOf(layer, head, silent = []) {
   return new Tensor([queries, keys], values);
 }
 
-// Pieces → words: a word is looked at as much as its pieces together, and looks as they do on average.
+// Tokens → words: a word is looked at as much as its tokens together, and looks as they do on average.
 /** @type {(map: Tensor, queryWords: Word[], keyWords: Word[]) => Tensor} */
 function mergeWords(map, queryWords, keyWords) {
   const values = new Float32Array(queryWords.length * keyWords.length);

@@ -1,4 +1,4 @@
-// What every page needs: elements, languages, and how pieces of text are shown.
+// What every page needs: elements, languages, and how tokens of text are shown.
 
 // The element of that name, which the page's markup has or the page has drawn.
 /** @type {(id: string) => HTMLElement} */
@@ -123,13 +123,13 @@ const isSpecial = (token) => Object.hasOwn(SPECIAL, token); // `in` would also f
 
 const BYTE = /^<(0x[0-9A-F]{2})>$/;
 const BYTE_MEANING = {
-  en: "one byte of a character that the model has no piece for",
-  ko: "모델에 조각이 없는 문자를 이루는 바이트 하나",
+  en: "one byte of a character that the model has no token for",
+  ko: "모델에 토큰이 없는 문자를 이루는 바이트 하나",
 };
 /** @type {(token: string) => boolean} */
 const isByte = (token) => BYTE.test(token);
 
-// A piece as people read it; "▁" stands for the space before a word.
+// A token as people read it; "▁" stands for the space before a word.
 /** @type {(token: string) => string} */
 function readable(token) {
   if (isSpecial(token)) return say(SPECIAL[token]);
@@ -138,7 +138,7 @@ function readable(token) {
 
 // How it is set and explained: the attributes of an element that shows it.
 /** @type {(token: string, ...classes: string[]) => { class: string | null, title: string | null }} */
-const pieceLook = (token, ...classes) => ({
+const tokenLook = (token, ...classes) => ({
   class: [...classes, isSpecial(token) && "special", isByte(token) && "byte"].filter(Boolean).join(" ") || null,
   title: isByte(token) ? say(BYTE_MEANING) : null,
 });

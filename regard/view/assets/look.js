@@ -57,7 +57,7 @@ const LOOK = {
       ko: "어느 층도 거의 보지 않은 원문 단어: {0}. 출력에서 빠졌을 수 있습니다.",
     },
     spelled: {
-      en: "The model has no piece for a character in {0}, and reads it byte by byte; it can hardly know what it means.",
+      en: "The model has no token for a character in {0}, and reads it byte by byte; it can hardly know what it means.",
       ko: "모델의 어휘에 없는 문자가 든 단어: {0}. 바이트 단위로 읽으므로 뜻을 알기 어렵습니다.",
     },
     repeated: { en: "The output repeats itself: {0}.", ko: "출력에서 되풀이되는 부분: {0}." },
@@ -147,7 +147,7 @@ function marksOf(scene, side) {
   for (const warning of scene.warnings) {
     if (scene[warning.side] !== side) continue;
     for (const word of warning.words) {
-      for (let piece = side.words[word].first; piece < side.words[word].end; piece++) kinds.set(piece, warning.kind);
+      for (let token = side.words[word].first; token < side.words[word].end; token++) kinds.set(token, warning.kind);
     }
   }
   return (unit) => kinds.get(unit.first);

@@ -3,8 +3,8 @@
 const MOVIE = {
   title: { en: "Movie", ko: "학습 영상" },
   about: {
-    en: "The same sentences, looked at again and again during the training. At first attention is spread over all words; then an alignment forms. The map shows where each piece of the reference looks when the model reads the reference; beside it stands what the model wrote by itself at that time.",
-    ko: "학습하는 동안 같은 문장을 거듭 들여다본 기록입니다. 처음에는 어텐션이 모든 단어에 퍼져 있다가 점차 정렬이 생겨납니다. 그림은 모델이 참조 번역을 읽을 때 각 조각이 어디를 보는지 나타내고, 옆에는 그 시점의 모델이 스스로 쓴 번역이 있습니다.",
+    en: "The same sentences, looked at again and again during the training. At first attention is spread over all words; then an alignment forms. The map shows where each token of the reference looks when the model reads the reference; beside it stands what the model wrote by itself at that time.",
+    ko: "학습하는 동안 같은 문장을 거듭 들여다본 기록입니다. 처음에는 어텐션이 모든 단어에 퍼져 있다가 점차 정렬이 생겨납니다. 그림은 모델이 참조 번역을 읽을 때 각 토큰이 어디를 보는지 나타내고, 옆에는 그 시점의 모델이 스스로 쓴 번역이 있습니다.",
   },
   play: { en: "Play", ko: "재생" },
   pause: { en: "Pause", ko: "멈춤" },
@@ -22,8 +22,8 @@ const MOVIE = {
   wrote: { en: "What the model wrote", ko: "모델이 쓴 번역" },
   reference: { en: "Reference", ko: "참조 번역" },
   map: {
-    en: "Cross-attention: rows are pieces of the reference, columns are pieces of the source",
-    ko: "교차 어텐션: 행은 참조 번역의 조각, 열은 원문의 조각",
+    en: "Cross-attention: rows are tokens of the reference, columns are tokens of the source",
+    ko: "교차 어텐션: 행은 참조 번역의 토큰, 열은 원문의 토큰",
   },
   point: {
     en: "Point at the map, or use the arrow keys, to read a weight.",

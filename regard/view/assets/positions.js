@@ -24,8 +24,8 @@ const POSITIONS = {
   },
   products: { en: "How alike two positions are", ko: "두 위치는 얼마나 비슷한가" },
   productsText: {
-    en: "The dot product of every two positions. With sines it depends only on their distance: it tells near from far, but not before from after. A learned matrix can tell that, too: going k positions on turns each sine-cosine pair by a fixed angle, so PE(t + k) is the same linear map of PE(t) whatever t is, and one matrix finds “the piece before” anywhere in the sentence (section 3.5).",
-    ko: "두 위치 벡터의 내적입니다. 사인 함수를 쓰면 내적은 두 위치의 거리에만 달려 있어서, 멀고 가까움은 알려 주지만 앞과 뒤는 가리지 못합니다. 앞뒤까지 가리는 것은 학습된 행렬입니다. k만큼 뒤로 가면 사인과 코사인의 각 쌍이 정해진 각도만큼 돌아가므로, PE(t + k)는 t가 무엇이든 PE(t)에 같은 선형 변환을 적용한 것입니다. 그래서 행렬 하나로 문장 어디서나 ‘바로 앞 조각’을 찾을 수 있습니다(3.5절).",
+    en: "The dot product of every two positions. With sines it depends only on their distance: it tells near from far, but not before from after. A learned matrix can tell that, too: going k positions on turns each sine-cosine pair by a fixed angle, so PE(t + k) is the same linear map of PE(t) whatever t is, and one matrix finds “the token before” anywhere in the sentence (section 3.5).",
+    ko: "두 위치 벡터의 내적입니다. 사인 함수를 쓰면 내적은 두 위치의 거리에만 달려 있어서, 멀고 가까움은 알려 주지만 앞과 뒤는 가리지 못합니다. 앞뒤까지 가리는 것은 학습된 행렬입니다. k만큼 뒤로 가면 사인과 코사인의 각 쌍이 정해진 각도만큼 돌아가므로, PE(t + k)는 t가 무엇이든 PE(t)에 같은 선형 변환을 적용한 것입니다. 그래서 행렬 하나로 문장 어디서나 ‘바로 앞 토큰’을 찾을 수 있습니다(3.5절).",
   },
   productsLearned: {
     en: "The dot product of the vectors that the model learned for every two positions: the larger it is, the more the two point the same way.",

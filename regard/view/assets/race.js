@@ -30,7 +30,7 @@ function header() {
   const facts = {
     languages: race.languages,
     "training pairs": whole(race.training_pairs),
-    "pieces of the vocabulary": whole(race.vocabulary),
+    "tokens of the vocabulary": whole(race.vocabulary),
     budget: limit,
     "test set": `${test.name}, ${whole(test.sentences)} sentences`,
     beam: race.beam,
@@ -184,7 +184,7 @@ const bucketName = ({ low, high }) => (low === high ? `${low}` : `${low}–${hig
 function lengthChart() {
   return chart({
     yTitle: "BLEU",
-    xTitle: "source pieces, and how many sentences",
+    xTitle: "source tokens, and how many sentences",
     labels: buckets.map((bucket) => [bucketName(bucket), `n ${bucket.sentences}`]),
     lines: lanes.map(({ name, lengths }, number) => ({
       name,
@@ -194,7 +194,7 @@ function lengthChart() {
         y: score.value,
         low: score.low,
         high: score.high,
-        says: `${bucketName(buckets[x])} pieces: BLEU ${score.value.toFixed(1)} ${interval(score)}, ${buckets[x].sentences} sentences`,
+        says: `${bucketName(buckets[x])} tokens: BLEU ${score.value.toFixed(1)} ${interval(score)}, ${buckets[x].sentences} sentences`,
       })),
     })),
   });
@@ -245,9 +245,9 @@ function costBars() {
     bars({ title: "training, target tokens per second", lanes, value: (lane) => lane.tokens_per_second, shown: whole }),
     bars({ title: "decoding, sentences per second", lanes, value: ({ speed }) => speed.sentences_per_second }),
     bars({
-      title: "decoding, pieces written per second",
+      title: "decoding, tokens written per second",
       lanes,
-      value: ({ speed }) => speed.pieces_per_second,
+      value: ({ speed }) => speed.tokens_per_second,
       shown: whole,
     }),
     bars({ title: "parameters", lanes, value: ({ parameters }) => parameters, shown: whole }),
@@ -259,11 +259,11 @@ const sampleTexts = () =>
   make(
     "div",
     {},
-    ...samples.map(({ source, reference, pieces, translations }) =>
+    ...samples.map(({ source, reference, tokens, translations }) =>
       make(
         "article",
         { class: "sample" },
-        make("p", { class: "count" }, `${pieces} pieces`),
+        make("p", { class: "count" }, `${tokens} tokens`),
         make("p", { class: "source", dir: "auto" }, source),
         make(
           "dl",
@@ -378,7 +378,7 @@ function sampleLooks() {
       "aria-label": "Sentence",
       onchange: ({ currentTarget }) => show(samples[currentTarget.selectedIndex]),
     },
-    ...samples.map(({ source, pieces }) => make("option", {}, `${pieces} pieces: ${source}`)),
+    ...samples.map(({ source, tokens }) => make("option", {}, `${tokens} tokens: ${source}`)),
   );
   const middle = Math.floor(samples.length / 2);
   choice.selectedIndex = middle;
@@ -430,7 +430,7 @@ element("sections").append(
     ),
     section(
       "What they cost",
-      "Look at tokens per second beside BLEU: a recurrent layer waits for the piece before, the others read a sentence at once. A lane whose sentences are longer is slower per sentence, not per piece.",
+      "Look at tokens per second beside BLEU: a recurrent layer waits for the token before, the others read a sentence at once. A lane whose sentences are longer is slower per sentence, not per token.",
       costBars(),
     ),
     section(

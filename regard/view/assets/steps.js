@@ -8,19 +8,19 @@ const STEPS = {
   next: { en: "Next position", ko: "다음 위치" },
   play: { en: "Play", ko: "재생" },
   pause: { en: "Pause", ko: "멈춤" },
-  looked: { en: "To write “{0}” the last layer looked at", ko: "“{0}” 조각을 쓸 때 마지막 층이 본 곳" },
+  looked: { en: "To write “{0}” the last layer looked at", ko: "“{0}” 토큰을 쓸 때 마지막 층이 본 곳" },
   beyond: {
     en: "The translation is already complete. The search went on to make sure that no open hypothesis could still win.",
     ko: "번역은 이미 끝났습니다. 남은 가설이 이길 수 없음을 확인하려고 탐색만 더 이어졌습니다.",
   },
-  alternatives: { en: "The most probable pieces", ko: "확률이 가장 높은 조각" },
+  alternatives: { en: "The most probable tokens", ko: "확률이 가장 높은 토큰" },
   alternativesNote: {
-    en: "Given all that was written before, the model gives every piece of its vocabulary a logit; softmax turns logits into probabilities.",
-    ko: "앞에 쓴 모든 것을 바탕으로 모델은 어휘의 모든 조각에 로짓을 매기고, 소프트맥스가 이를 확률로 바꿉니다.",
+    en: "Given all that was written before, the model gives every token of its vocabulary a logit; softmax turns logits into probabilities.",
+    ko: "앞에 쓴 모든 것을 바탕으로 모델은 어휘의 모든 토큰에 로짓을 매기고, 소프트맥스가 이를 확률로 바꿉니다.",
   },
   logit: { en: "logit {0}", ko: "로짓 {0}" },
   written: { en: "written", ko: "선택됨" },
-  output: { en: "The output, piece by piece", ko: "출력의 조각" },
+  output: { en: "The output, token by token", ko: "출력의 토큰" },
   beams: { en: "Surviving hypotheses", ko: "살아남은 가설" },
   only: { en: "The hypothesis", ko: "가설" },
   beamsNote: {
@@ -28,8 +28,8 @@ const STEPS = {
     ko: "가설 {0}개가 이어집니다. 좋은 것부터이며, 왼쪽 숫자는 이전 단계의 몇 번째 가설을 잇는지 나타냅니다.",
   },
   greedyNote: {
-    en: "One hypothesis only: at each position one piece is chosen for good.",
-    ko: "가설은 하나뿐입니다. 위치마다 조각 하나를 고르면 되돌리지 않습니다.",
+    en: "One hypothesis only: at each position one token is chosen for good.",
+    ko: "가설은 하나뿐입니다. 위치마다 토큰 하나를 고르면 되돌리지 않습니다.",
   },
   samplesNote: {
     en: "{0} outputs go on, each drawn by itself. Of all, the one with the best score became the translation.",
@@ -50,8 +50,8 @@ const STEPS = {
   columns: { en: ["from", "hypothesis", "log p", "sum", "score"], ko: ["부모", "가설", "log p", "합", "점수"] },
   river: { en: "All hypotheses of all steps", ko: "모든 단계의 모든 가설" },
   riverNote: {
-    en: "Each column is one step, best on top. The coloured path became the translation; a ring marks a finished hypothesis. Choose a piece, or use the arrow keys, to go to its step.",
-    ko: "열 하나가 한 단계이고 위쪽일수록 좋은 가설입니다. 색이 있는 길이 최종 번역이며, 고리는 끝난 가설입니다. 조각을 누르거나 화살표 키를 쓰면 그 단계로 갑니다.",
+    en: "Each column is one step, best on top. The coloured path became the translation; a ring marks a finished hypothesis. Choose a token, or use the arrow keys, to go to its step.",
+    ko: "열 하나가 한 단계이고 위쪽일수록 좋은 가설입니다. 색이 있는 길이 최종 번역이며, 고리는 끝난 가설입니다. 토큰을 누르거나 화살표 키를 쓰면 그 단계로 갑니다.",
   },
   // How the output was found, and what its score is: by scene.search.
   how: {
@@ -61,43 +61,43 @@ const STEPS = {
   },
   search: {
     beam: {
-      en: "A model that always takes the most probable piece (greedy search) cannot take a choice back when it turns out badly. Beam search keeps several hypotheses side by side: each is continued with every piece, and only those with the greatest log P(Y), the sum of their pieces’ log-probabilities, survive.",
-      ko: "언제나 확률이 가장 높은 조각만 고르는 탐욕 탐색은, 나중에 나쁜 선택으로 드러나도 되돌릴 수 없습니다. 빔 탐색은 여러 가설을 나란히 유지합니다. 각 가설을 모든 조각으로 이어 본 뒤, 조각들의 로그 확률을 더한 값 log P(Y)가 가장 큰 것들만 남깁니다.",
+      en: "A model that always takes the most probable token (greedy search) cannot take a choice back when it turns out badly. Beam search keeps several hypotheses side by side: each is continued with every token, and only those with the greatest log P(Y), the sum of their tokens’ log-probabilities, survive.",
+      ko: "언제나 확률이 가장 높은 토큰만 고르는 탐욕 탐색은, 나중에 나쁜 선택으로 드러나도 되돌릴 수 없습니다. 빔 탐색은 여러 가설을 나란히 유지합니다. 각 가설을 모든 토큰으로 이어 본 뒤, 토큰들의 로그 확률을 더한 값 log P(Y)가 가장 큰 것들만 남깁니다.",
     },
     greedy: {
-      en: "Greedy search takes the most probable piece at every position. It is quick, but cannot take a choice back when it turns out badly; beam search, with a beam of 2 or more, would keep several hypotheses side by side. log P(Y) is the sum of the pieces’ log-probabilities.",
-      ko: "탐욕 탐색은 위치마다 확률이 가장 높은 조각을 고릅니다. 빠르지만, 나중에 나쁜 선택으로 드러나도 되돌릴 수 없습니다. 빔을 2 이상으로 하는 빔 탐색은 여러 가설을 나란히 유지합니다. log P(Y)는 조각들의 로그 확률을 더한 값입니다.",
+      en: "Greedy search takes the most probable token at every position. It is quick, but cannot take a choice back when it turns out badly; beam search, with a beam of 2 or more, would keep several hypotheses side by side. log P(Y) is the sum of the tokens’ log-probabilities.",
+      ko: "탐욕 탐색은 위치마다 확률이 가장 높은 토큰을 고릅니다. 빠르지만, 나중에 나쁜 선택으로 드러나도 되돌릴 수 없습니다. 빔을 2 이상으로 하는 빔 탐색은 여러 가설을 나란히 유지합니다. log P(Y)는 토큰들의 로그 확률을 더한 값입니다.",
     },
     sample: {
-      en: "Sampling looks for nothing: it draws each piece at random, by its probability, so that another seed gives another output. log P(Y) is the sum of the pieces’ log-probabilities.",
-      ko: "표집은 가장 좋은 것을 찾지 않고 확률에 따라 조각을 무작위로 뽑습니다. 그래서 시드를 바꾸면 출력도 달라집니다. log P(Y)는 조각들의 로그 확률을 더한 값입니다.",
+      en: "Sampling looks for nothing: it draws each token at random, by its probability, so that another seed gives another output. log P(Y) is the sum of the tokens’ log-probabilities.",
+      ko: "표집은 가장 좋은 것을 찾지 않고 확률에 따라 토큰을 무작위로 뽑습니다. 그래서 시드를 바꾸면 출력도 달라집니다. log P(Y)는 토큰들의 로그 확률을 더한 값입니다.",
     },
   },
   temperature: {
-    en: "Before each draw the logits are divided by the temperature {0}: below 1 it favours the probable pieces, above 1 the others.",
-    ko: "뽑기 전에 로짓을 온도 {0}{1} 나눕니다. 온도가 1보다 낮으면 확률이 높은 조각이, 1보다 높으면 나머지 조각이 유리해집니다.",
+    en: "Before each draw the logits are divided by the temperature {0}: below 1 it favours the probable tokens, above 1 the others.",
+    ko: "뽑기 전에 로짓을 온도 {0}{1} 나눕니다. 온도가 1보다 낮으면 확률이 높은 토큰이, 1보다 높으면 나머지 토큰이 유리해집니다.",
   },
-  topK: { en: "Only the {0} most probable pieces take part.", ko: "확률이 가장 높은 조각 {0}개만 후보가 됩니다." },
+  topK: { en: "Only the {0} most probable tokens take part.", ko: "확률이 가장 높은 토큰 {0}개만 후보가 됩니다." },
   topP: {
-    en: "Only the most probable pieces that together reach a probability of {0} take part.",
-    ko: "확률이 높은 것부터 더하여 {0}에 이를 때까지의 조각만 후보가 됩니다.",
+    en: "Only the most probable tokens that together reach a probability of {0} take part.",
+    ko: "확률이 높은 것부터 더하여 {0}에 이를 때까지의 토큰만 후보가 됩니다.",
   },
   repeat: {
-    en: "No run of {0} pieces may be written twice.",
-    ko: "연속한 조각 {0}개를 똑같이 두 번 쓰는 일은 허용하지 않습니다.",
+    en: "No run of {0} tokens may be written twice.",
+    ko: "연속한 토큰 {0}개를 똑같이 두 번 쓰는 일은 허용하지 않습니다.",
   },
   shorter: {
-    en: "Every further piece makes this sum smaller, so that by it alone short outputs would win.",
-    ko: "조각이 늘어날수록 이 합은 작아지므로, 합만으로 비교하면 짧은 출력이 이깁니다.",
+    en: "Every further token makes this sum smaller, so that by it alone short outputs would win.",
+    ko: "토큰이 늘어날수록 이 합은 작아지므로, 합만으로 비교하면 짧은 출력이 이깁니다.",
   },
   penalty: {
     paper: {
-      en: "The score divides it by the length penalty of Wu et al. (2016), in which |Y| counts the pieces, the end among them, and a greater α favours longer outputs. Here α = {0}; “Attention Is All You Need” takes 0.6.",
-      ko: "점수는 이 합을 Wu 외(2016)의 길이 페널티로 나눈 값입니다. |Y|는 끝까지 포함한 조각의 수이고, α가 클수록 긴 출력에 유리합니다. 여기서는 α = {0}이며, 논문 “Attention Is All You Need”의 값은 0.6입니다.",
+      en: "The score divides it by the length penalty of Wu et al. (2016), in which |Y| counts the tokens, the end among them, and a greater α favours longer outputs. Here α = {0}; “Attention Is All You Need” takes 0.6.",
+      ko: "점수는 이 합을 Wu 외(2016)의 길이 페널티로 나눈 값입니다. |Y|는 끝까지 포함한 토큰의 수이고, α가 클수록 긴 출력에 유리합니다. 여기서는 α = {0}이며, 논문 “Attention Is All You Need”의 값은 0.6입니다.",
     },
     mean: {
-      en: "The score divides it by |Y|, the number of pieces, the end among them: it is the mean log-probability of a piece.",
-      ko: "점수는 이 합을 조각의 수 |Y|(끝까지 포함)로 나눈 값, 곧 조각의 평균 로그 확률입니다.",
+      en: "The score divides it by |Y|, the number of tokens, the end among them: it is the mean log-probability of a token.",
+      ko: "점수는 이 합을 토큰의 수 |Y|(끝까지 포함)로 나눈 값, 곧 토큰의 평균 로그 확률입니다.",
     },
     none: {
       en: "This search has no length penalty: the score is the sum itself.",
@@ -167,7 +167,7 @@ function finalPath(scene) {
   return [...finished, ...kept].some(leads) ? path : [];
 }
 
-// The source words that the heads of the last layer, taken together, looked at most when piece t was written.
+// The source words that the heads of the last layer, taken together, looked at most when token t was written.
 /** @type {(scene: Scene, t: number) => { text: string, share: number }[]} */
 function lookedAt(scene, t) {
   if (!scene.attention.cross) return [];
@@ -183,7 +183,7 @@ function lookedAt(scene, t) {
     .filter((word, rank) => word.share >= (rank ? 0.03 : Number.MIN_VALUE));
 }
 
-// The output as one stop of the tab key; arrow keys go from piece to piece.
+// The output as one stop of the tab key; arrow keys go from token to token.
 /** @type {(tokens: string[], go: (place: number) => void) => { line: HTMLElement, mark: (t: number) => void }} */
 function makeWritten(tokens, go) {
   /** @type {(event: KeyboardEvent) => void} */
@@ -192,14 +192,14 @@ function makeWritten(tokens, go) {
     const last = tokens.length - 1;
     if (!along) return;
     event.preventDefault();
-    const place = Math.max(0, Math.min(last, placeOf(event, pieces) + along));
+    const place = Math.max(0, Math.min(last, placeOf(event, shown) + along));
     go(place);
-    pieces[place].focus();
+    shown[place].focus();
   };
-  const pieces = tokens.map((token, place) =>
+  const shown = tokens.map((token, place) =>
     make(
       "span",
-      { ...pieceLook(token), role: "button", onclick: () => go(place) },
+      { ...tokenLook(token), role: "button", onclick: () => go(place) },
       isSpecial(token) || isByte(token) ? readable(token) : token.replace("▁", "").replaceAll("▁", " "),
     ),
   );
@@ -208,17 +208,17 @@ function makeWritten(tokens, go) {
   const line = make(
     "p",
     { class: "written", dir: "auto", role: "group", "aria-label": say(STEPS.output), onkeydown: reach },
-    ...pieces.flatMap((piece, place) => (isApart(tokens[place], place) ? [" ", piece] : [piece])),
+    ...shown.flatMap((each, place) => (isApart(tokens[place], place) ? [" ", each] : [each])),
   );
   /** @type {(t: number) => void} */
   const mark = (t) => {
-    pieces.forEach((piece, place) => {
-      piece.classList.toggle("now", place === t);
-      piece.classList.toggle("later", place > t);
-      piece.setAttribute("aria-pressed", String(place === t));
-      piece.tabIndex = place === Math.min(t, pieces.length - 1) ? 0 : -1;
+    shown.forEach((each, place) => {
+      each.classList.toggle("now", place === t);
+      each.classList.toggle("later", place > t);
+      each.setAttribute("aria-pressed", String(place === t));
+      each.tabIndex = place === Math.min(t, shown.length - 1) ? 0 : -1;
     });
-    line.scrollTop = (pieces[t]?.offsetTop ?? line.scrollHeight) - line.clientHeight / 2;
+    line.scrollTop = (shown[t]?.offsetTop ?? line.scrollHeight) - line.clientHeight / 2;
   };
   return { line, mark };
 }
@@ -235,8 +235,8 @@ function alternativeRows(scene, t) {
       make("span", { class: "rank" }, String(rank)),
       make(
         "span",
-        { class: "piece", dir: "auto" },
-        make("bdi", pieceLook(token), readable(token)),
+        { class: "token", dir: "auto" },
+        make("bdi", tokenLook(token), readable(token)),
         " ",
         chosen && make("small", {}, say(STEPS.written)),
       ),
@@ -274,7 +274,7 @@ function hypothesisText(path, parent) {
     endOf(path.text.slice(0, same)),
     added && !added.includes(UNFINISHED)
       ? make("b", {}, added)
-      : make("b", { ...pieceLook(path.token), class: "special" }, ` ${readable(path.token)}`),
+      : make("b", { ...tokenLook(path.token), class: "special" }, ` ${readable(path.token)}`),
   );
 }
 
@@ -385,14 +385,14 @@ function drawRiver(columns, onPath, go) {
         else edges.prepend(curve); // the final path lies on top
       }
       const title = makeShape("title", {}, node.path.text);
-      names.append(makeShape("text", { class: `piece ${state}`, x, y: node.y + 4.5, onclick }, node.label, title));
+      names.append(makeShape("text", { class: `token ${state}`, x, y: node.y + 4.5, onclick }, node.label, title));
       if (node.ends) names.append(makeShape("circle", { class: state, cx: x + node.wide + 9, cy: node.y, r: 3.5 }));
     }
   });
   return [edges, names];
 }
 
-// All hypotheses as a river: columns of pieces, joined by curves. Returns what is needed to mark a step.
+// All hypotheses as a river: columns of tokens, joined by curves. Returns what is needed to mark a step.
 /** @type {(scene: Scene, final: SearchPath[], go: (t: number) => void) => { scroller: HTMLElement, mark: (t: number, text: string) => void }} */
 function makeRiver(scene, final, go) {
   const onPath = new Set(final);

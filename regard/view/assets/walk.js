@@ -1,4 +1,4 @@
-// The Walk view: one position of one layer and head, from its piece to the next, step by step with the real numbers.
+// The Walk view: one position of one layer and head, from its token to the next, step by step with the real numbers.
 
 /** @type {Set<string>} */
 const walkFolded = new Set(); // steps that the reader folded, by part and name
@@ -142,7 +142,7 @@ function drawWalkStrips(...strips) {
   );
 }
 
-// One number per key, under its piece; −∞ where the mask hides it.
+// One number per key, under its token; −∞ where the mask hides it.
 /** @type {(tokens: string[], values: Float32Array, hiddenFrom?: number) => HTMLElement} */
 function drawWalkKeys(tokens, values, hiddenFrom = Infinity) {
   const most = largestOf([new Tensor([values.length], values)]);
@@ -156,7 +156,7 @@ function drawWalkKeys(tokens, values, hiddenFrom = Infinity) {
       return make(
         "li",
         { class: hidden && "hidden" },
-        make("bdi", pieceLook(tokens[index]), readable(tokens[index])),
+        make("bdi", tokenLook(tokens[index]), readable(tokens[index])),
         make("span", { style: hidden ? {} : { background } }, hidden ? "−∞" : signedNumber(value)),
       );
     }),
@@ -209,7 +209,7 @@ function drawWalkStart(path) {
   const written = side === "decoder" ? readable(scene.target.tokens[place]) : "";
   const root = Math.sqrt(width);
   const steps = [
-    drawWalkStep(path, "start", `piece.${side}`, {
+    drawWalkStep(path, "start", `token.${side}`, {
       values: [place, read.length, readable(read[place]), written],
       shapes: [["w", read.length]],
     }),
@@ -619,7 +619,7 @@ function drawWalkEnd(path) {
         (100 * rest).toFixed(1),
       ],
       shapes: [["P", vocabulary]],
-      body: [drawWalkTable([say(WALK.piece), say(WALK.logit), say(WALK.probability)], rows)],
+      body: [drawWalkTable([say(WALK.token), say(WALK.logit), say(WALK.probability)], rows)],
     }),
   ];
 }
@@ -632,7 +632,7 @@ const drawWalkNext = (token, logit, probability, written) =>
     make(
       "th",
       { scope: "row" },
-      make("bdi", pieceLook(token), readable(token)),
+      make("bdi", tokenLook(token), readable(token)),
       written && make("small", {}, say(WALK.written)),
     ),
     make("td", {}, logit),
@@ -670,9 +670,9 @@ function drawWalkParts(path) {
   );
 }
 
-// The pieces of one side as buttons; arrow keys go to the next one.
+// The tokens of one side as buttons; arrow keys go to the next one.
 /** @type {(path: WalkPath, side: Stack) => HTMLElement} */
-function drawWalkPieces(path, side) {
+function drawWalkTokens(path, side) {
   const { scene } = path;
   const name = side === "encoder" ? "source" : "target";
   const { tokens, text } = scene[name];
@@ -685,7 +685,7 @@ function drawWalkPieces(path, side) {
   };
   return make(
     "div",
-    { class: "pieces" },
+    { class: "tokens" },
     make("span", { class: "muted", id: `walk-${name}` }, say(WALK[name])),
     make(
       "div",
@@ -697,7 +697,7 @@ function drawWalkPieces(path, side) {
           const step = stepOf(event, backwards ? "rtl" : "ltr")?.[1];
           if (!step || !Number.isFinite(step)) return;
           event.preventDefault();
-          go(Math.max(0, Math.min(tokens.length - 1, Number(targetOf(event)?.dataset.piece) + step)));
+          go(Math.max(0, Math.min(tokens.length - 1, Number(targetOf(event)?.dataset.token) + step)));
         },
       },
       ...tokens.map((token, place) =>
@@ -706,8 +706,8 @@ function drawWalkPieces(path, side) {
           {
             type: "button",
             id: `walk-${name}-${place}`,
-            data: { piece: place, side },
-            ...pieceLook(token),
+            data: { token: place, side },
+            ...tokenLook(token),
             "aria-pressed": String(here && place === path.place),
             tabindex: place === (here ? path.place : 0) ? 0 : -1,
             onclick: () => go(place),
@@ -804,8 +804,8 @@ view({
     const path = walkPath(scene, scene.walk);
     root.append(
       make("p", { class: "muted" }, say(WALK.introduction)),
-      drawWalkPieces(path, "encoder"),
-      drawWalkPieces(path, "decoder"),
+      drawWalkTokens(path, "encoder"),
+      drawWalkTokens(path, "decoder"),
       make(
         "div",
         { class: "body" },

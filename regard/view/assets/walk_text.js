@@ -3,8 +3,8 @@
 const WALK = {
   title: { en: "Walk", ko: "따라가기" },
   introduction: {
-    en: "One piece on its way through the whole model, with the model's own numbers. Choose a piece: those of the source pass the encoder, those of the translation are written by the decoder. Section signs point to Vaswani et al. (2017), “Attention Is All You Need”. Colours run from orange (below zero) to blue (above); point at them to read the numbers.",
-    ko: "조각 하나가 모델 전체를 지나는 길을 이 모델의 실제 수로 따라갑니다. 조각을 고르세요. 원문의 조각은 인코더를 지나고, 번역문의 조각은 디코더가 씁니다. § 기호는 Vaswani 등(2017)의 논문 “Attention Is All You Need”의 절을 가리킵니다. 색은 주황(음수)에서 파랑(양수)까지이며, 가리키면 수를 읽을 수 있습니다.",
+    en: "One token on its way through the whole model, with the model's own numbers. Choose a token: those of the source pass the encoder, those of the translation are written by the decoder. Section signs point to Vaswani et al. (2017), “Attention Is All You Need”. Colours run from orange (below zero) to blue (above); point at them to read the numbers.",
+    ko: "토큰 하나가 모델 전체를 지나는 길을 이 모델의 실제 수로 따라갑니다. 토큰을 고르세요. 원문의 토큰은 인코더를 지나고, 번역문의 토큰은 디코더가 씁니다. § 기호는 Vaswani 등(2017)의 논문 “Attention Is All You Need”의 절을 가리킵니다. 색은 주황(음수)에서 파랑(양수)까지이며, 가리키면 수를 읽을 수 있습니다.",
   },
   loading: { en: "Loading the numbers of the walk …", ko: "계산 과정의 수를 불러오는 중입니다 …" },
   absent: {
@@ -15,8 +15,8 @@ const WALK = {
     en: "The server sent no numbers for the steps: they would be too many, or the request failed. A shorter text shows the walk.",
     ko: "서버가 단계별 수를 보내지 않았습니다. 수가 너무 많거나 요청이 실패했기 때문입니다. 더 짧은 글이라면 계산 과정을 볼 수 있습니다.",
   },
-  source: { en: "Read by the encoder", ko: "인코더가 읽은 조각" },
-  target: { en: "Written by the decoder", ko: "디코더가 쓴 조각" },
+  source: { en: "Read by the encoder", ko: "인코더가 읽은 토큰" },
+  target: { en: "Written by the decoder", ko: "디코더가 쓴 토큰" },
   layer: { en: "Layer", ko: "층" },
   head: { en: "Head", ko: "헤드" },
   nth: { en: "Layer {0}", ko: "{0}층" },
@@ -35,10 +35,10 @@ const WALK = {
   key: { en: "Key", ko: "키" },
   weight: { en: "weight", ko: "가중치" },
   hidden: { en: "hidden", ko: "가려짐" },
-  piece: { en: "Piece", ko: "조각" },
+  token: { en: "Token", ko: "토큰" },
   logit: { en: "logit", ko: "로짓" },
   probability: { en: "probability", ko: "확률" },
-  written: { en: "written", ko: "쓰인 조각" },
+  written: { en: "written", ko: "쓰인 토큰" },
   rank: { en: "rank {0}", ko: "{0}위" },
   changed: {
     en: "The attention of this model has been changed by hand (temperature or hard attention), so these weights are not the plain softmax of the scores.",
@@ -71,7 +71,7 @@ const WALK_PARTS = {
   cross: { en: "Cross-attention", ko: "교차 어텐션" },
   feed: { en: "Feed-forward", ko: "피드포워드" },
   memory: { en: "Memory", ko: "메모리" },
-  end: { en: "Next piece", ko: "다음 조각" },
+  end: { en: "Next token", ko: "다음 토큰" },
 };
 
 const WALK_LAYER = /** @type {const} */ (["self", "cross", "feed"]); // the parts of one layer; an encoder has no cross
@@ -86,22 +86,22 @@ const SINUSOIDS = ["PE_{(t, 2i)} = sin(t / 10000^{2i/d})", "PE_{(t, 2i+1)} = cos
  */
 /** @satisfies {Record<string, WalkStep>} */
 const WALK_STEPS = {
-  "piece.encoder": {
-    title: { en: "The piece", ko: "조각" },
+  "token.encoder": {
+    title: { en: "The token", ko: "토큰" },
     section: "5.1",
     equation: (t) => `w_{t},  t = ${t}`,
     text: {
-      en: "The encoder reads the sentence as {1} pieces, all at once. We follow “{2}” at position {0}; positions count from 0.",
-      ko: "인코더는 문장을 {1}개의 조각으로 나누어 한꺼번에 읽습니다. 여기서는 위치 {0}에 있는 조각 ‘{2}’의 길을 따라갑니다. 위치는 0부터 셉니다.",
+      en: "The encoder reads the sentence as {1} tokens, all at once. We follow “{2}” at position {0}; positions count from 0.",
+      ko: "인코더는 문장을 {1}개의 토큰으로 나누어 한꺼번에 읽습니다. 여기서는 위치 {0}에 있는 토큰 ‘{2}’의 길을 따라갑니다. 위치는 0부터 셉니다.",
     },
   },
-  "piece.decoder": {
-    title: { en: "The piece read last", ko: "마지막으로 읽은 조각" },
+  "token.decoder": {
+    title: { en: "The token read last", ko: "마지막으로 읽은 토큰" },
     section: "3.1",
     equation: (t) => `w_{t},  t = ${t}`,
     text: {
-      en: "The decoder writes one piece after another and reads its own output. The piece read last is “{2}” at position {0}; from there it predicts the next one, and “{3}” is what it wrote.",
-      ko: "디코더는 조각을 하나씩 쓰면서 자신의 출력을 다시 읽습니다. 마지막으로 읽은 조각은 위치 {0}의 ‘{2}’입니다. 바로 여기서 다음 조각을 예측하며, 실제로 쓴 조각은 ‘{3}’입니다.",
+      en: "The decoder writes one token after another and reads its own output. The token read last is “{2}” at position {0}; from there it predicts the next one, and “{3}” is what it wrote.",
+      ko: "디코더는 토큰을 하나씩 쓰면서 자신의 출력을 다시 읽습니다. 마지막으로 읽은 토큰은 위치 {0}의 ‘{2}’입니다. 바로 여기서 다음 토큰을 예측하며, 실제로 쓴 토큰은 ‘{3}’입니다.",
     },
   },
   embedding: {
@@ -109,8 +109,8 @@ const WALK_STEPS = {
     section: "3.4",
     equation: "e = E[w_{t}] · √{d}",
     text: {
-      en: "Every piece of the vocabulary owns a learned vector of {0} numbers. Multiplied by √{0} = {1}, these numbers are of the order of 1.",
-      ko: "어휘의 모든 조각은 {0}개의 수로 이루어진 학습된 벡터를 가집니다. 이 벡터를 √{0} = {1}배 하면 각 수의 크기가 1 안팎이 됩니다.",
+      en: "Every token of the vocabulary owns a learned vector of {0} numbers. Multiplied by √{0} = {1}, these numbers are of the order of 1.",
+      ko: "어휘의 모든 토큰은 {0}개의 수로 이루어진 학습된 벡터를 가집니다. 이 벡터를 √{0} = {1}배 하면 각 수의 크기가 1 안팎이 됩니다.",
     },
   },
   "position.sinusoidal": {
@@ -199,8 +199,8 @@ const WALK_STEPS = {
     section: "3.2.3",
     equation: "s_{j} ← −∞  for  j > t",
     text: {
-      en: "A piece must not look at pieces written after it. Their scores become −∞, so that their weight will be 0: here {0} of {1}. This is what lets training learn from all positions of a sentence at once.",
-      ko: "어떤 조각도 자기보다 뒤에 쓰일 조각을 보아서는 안 됩니다. 그런 점수는 −∞로 바꾸어 가중치가 0이 되게 하며, 여기서는 {1}개 중 {0}개가 그렇습니다. 덕분에 학습할 때 문장의 모든 위치를 한꺼번에 배울 수 있습니다.",
+      en: "A token must not look at tokens written after it. Their scores become −∞, so that their weight will be 0: here {0} of {1}. This is what lets training learn from all positions of a sentence at once.",
+      ko: "어떤 토큰도 자기보다 뒤에 쓰일 토큰을 보아서는 안 됩니다. 그런 점수는 −∞로 바꾸어 가중치가 0이 되게 하며, 여기서는 {1}개 중 {0}개가 그렇습니다. 덕분에 학습할 때 문장의 모든 위치를 한꺼번에 배울 수 있습니다.",
     },
   },
   "mask.encoder": {
@@ -209,7 +209,7 @@ const WALK_STEPS = {
     equation: "s_{j} ← s_{j}",
     text: {
       en: "Nothing is hidden here: the whole source may be seen. Only padding would be masked, the filling of shorter sentences in a batch, and this sentence has none.",
-      ko: "여기서는 아무것도 가리지 않으며 원문 전체를 볼 수 있습니다. 가려야 하는 것은 한 배치에서 짧은 문장을 메우는 채움 조각뿐인데, 이 문장에는 없습니다.",
+      ko: "여기서는 아무것도 가리지 않으며 원문 전체를 볼 수 있습니다. 가려야 하는 것은 한 배치에서 짧은 문장을 메우는 채움 토큰뿐인데, 이 문장에는 없습니다.",
     },
   },
   softmax: {
@@ -298,8 +298,8 @@ const WALK_STEPS = {
     section: "3.2.3",
     equation: "K = M W^{K} + b^{K},  V = M W^{V} + b^{V}",
     text: {
-      en: "After the last layer{2} the vector is row {3} of the memory M, computed once per sentence. Every decoder layer makes keys and values of it; these are what head {1} of decoder layer {0} makes of this piece.",
-      ko: "마지막 층을 지난 벡터는{2} 메모리 M의 {3}번 행이 되며, 문장마다 한 번만 계산합니다. 디코더의 모든 층이 여기서 키와 값을 만듭니다. 아래는 디코더 {0}층의 헤드 {1}에서 이 조각으로 만든 것입니다.",
+      en: "After the last layer{2} the vector is row {3} of the memory M, computed once per sentence. Every decoder layer makes keys and values of it; these are what head {1} of decoder layer {0} makes of this token.",
+      ko: "마지막 층을 지난 벡터는{2} 메모리 M의 {3}번 행이 되며, 문장마다 한 번만 계산합니다. 디코더의 모든 층이 여기서 키와 값을 만듭니다. 아래는 디코더 {0}층의 헤드 {1}에서 이 토큰으로 만든 것입니다.",
     },
   },
   final: {
@@ -316,25 +316,25 @@ const WALK_STEPS = {
     section: "3.4",
     equation: (_size, product) => `ℓ = ${product}`,
     text: {
-      en: "One dot product for each of the {0} pieces of the vocabulary tells how well it would fit as the next piece. {2}",
-      ko: "어휘의 {0}개 조각마다 내적을 하나씩 구하여 다음 조각으로 얼마나 알맞은지를 나타냅니다. {2}",
+      en: "One dot product for each of the {0} tokens of the vocabulary tells how well it would fit as the next token. {2}",
+      ko: "어휘의 {0}개 토큰마다 내적을 하나씩 구하여 다음 토큰으로 얼마나 알맞은지를 나타냅니다. {2}",
     },
   },
   next: {
-    title: { en: "The next piece", ko: "다음 조각" },
+    title: { en: "The next token", ko: "다음 토큰" },
     section: "3.4",
     equation: "P(w) = exp(ℓ_{w}) / Σ_{v} exp(ℓ_{v})",
     text: {
-      en: "A softmax over all {0} logits gives probabilities. These are the ten most probable pieces; the marked one was written. The other {1} share {2} %.",
-      ko: "{0}개 로짓 전체에 소프트맥스를 적용하면 확률이 됩니다. 확률이 가장 높은 조각 열 개를 보였으며, 표시된 것이 실제로 쓰인 조각입니다. 나머지 {1}개의 확률은 모두 합해 {2}%입니다.",
+      en: "A softmax over all {0} logits gives probabilities. These are the ten most probable tokens; the marked one was written. The other {1} share {2} %.",
+      ko: "{0}개 로짓 전체에 소프트맥스를 적용하면 확률이 됩니다. 확률이 가장 높은 토큰 열 개를 보였으며, 표시된 것이 실제로 쓰인 토큰입니다. 나머지 {1}개의 확률은 모두 합해 {2}%입니다.",
     },
   },
 };
 
 const WALK_ASIDES = {
   tied: {
-    en: "The matrix is the embedding E itself (tied weights): the state is compared with each piece's own vector.",
-    ko: "이 행렬은 임베딩 E 자체입니다(가중치 공유). 곧 상태를 각 조각의 벡터와 비교하는 것입니다.",
+    en: "The matrix is the embedding E itself (tied weights): the state is compared with each token's own vector.",
+    ko: "이 행렬은 임베딩 E 자체입니다(가중치 공유). 곧 상태를 각 토큰의 벡터와 비교하는 것입니다.",
   },
   untied: { en: "The matrix W is learned for this alone.", ko: "행렬 W는 이 일만을 위해 학습됩니다." },
   normed: { en: " and a final normalisation", ko: " 마지막 정규화를 거쳐" },

@@ -1,5 +1,5 @@
-// The page of a text that a language model reads: how surprising each piece was, what else might have come, and which
-// earlier pieces were looked at.
+// The page of a text that a language model reads: how surprising each token was, what else might have come, and which
+// earlier tokens were looked at.
 
 /** @type {WritingPage} */
 const seen = JSON.parse(element("data").textContent);
@@ -9,27 +9,27 @@ const SAYS = {
     en: "Attention shows where information may flow. It is not by itself an explanation of why the model expected what it expected.",
     ko: "어텐션은 정보가 흐를 수 있는 곳을 보여 줄 뿐, 모델이 왜 그렇게 예측했는지를 그 자체로 설명하지는 않습니다.",
   },
-  text: { en: "How surprising was each piece?", ko: "조각마다 얼마나 뜻밖이었을까요?" },
+  text: { en: "How surprising was each token?", ko: "토큰마다 얼마나 뜻밖이었을까요?" },
   hint: {
-    en: "The darker, the less expected. Choose a piece by pointing, tapping or with the arrow keys; lines below earlier pieces show how much it was looked at.",
-    ko: "진할수록 덜 예상된 조각입니다. 가리키거나 누르거나 화살표 키로 조각을 고르세요. 앞선 조각 밑의 줄은 얼마나 주목받았는지를 보여 줍니다.",
+    en: "The darker, the less expected. Choose a token by pointing, tapping or with the arrow keys; lines below earlier tokens show how much it was looked at.",
+    ko: "진할수록 덜 예상된 토큰입니다. 가리키거나 누르거나 화살표 키로 토큰을 고르세요. 앞선 토큰 밑의 줄은 얼마나 주목받았는지를 보여 줍니다.",
   },
   plain: {
-    en: "The darker, the less expected. Choose a piece by pointing, tapping or with the arrow keys.",
-    ko: "진할수록 덜 예상된 조각입니다. 가리키거나 누르거나 화살표 키로 조각을 고르세요.",
+    en: "The darker, the less expected. Choose a token by pointing, tapping or with the arrow keys.",
+    ko: "진할수록 덜 예상된 토큰입니다. 가리키거나 누르거나 화살표 키로 토큰을 고르세요.",
   },
   bits: { en: "{0} bits", ko: "{0}비트" },
   came: {
-    en: "“{0}” came: {1}, {2} bits of surprise, rank {3} of all pieces",
-    ko: "실제로 나온 “{0}”: {1}, 뜻밖의 정도 {2}비트, 전체 조각 가운데 {3}위",
+    en: "“{0}” came: {1}, {2} bits of surprise, rank {3} of all tokens",
+    ko: "실제로 나온 “{0}”: {1}, 뜻밖의 정도 {2}비트, 전체 토큰 가운데 {3}위",
   },
-  expected: { en: "What was expected here", ko: "여기서 예상한 조각" },
-  looked: { en: "What was looked at to predict it", ko: "예측하려고 바라본 조각" },
+  expected: { en: "What was expected here", ko: "여기서 예상한 토큰" },
+  looked: { en: "What was looked at to predict it", ko: "예측하려고 바라본 토큰" },
   layer: { en: "layer", ko: "층" },
   head: { en: "head", ko: "헤드" },
   every: { en: "all layers", ko: "모든 층" },
   mean: { en: "mean of all heads", ko: "모든 헤드의 평균" },
-  pointer: { en: "pointer: what may come again", ko: "포인터: 다시 나올 조각" },
+  pointer: { en: "pointer: what may come again", ko: "포인터: 다시 나올 토큰" },
   vocabulary: { en: "the vocabulary decides", ko: "어휘가 정함" },
   nth: { en: "{0} {1}", ko: "{0} {1}" },
   none: {
@@ -40,10 +40,10 @@ const SAYS = {
   line: { en: "end of line", ko: "줄 끝" },
   perplexity: { en: "perplexity per word", ko: "단어당 퍼플렉서티" },
   words: { en: "words and line ends", ko: "단어와 줄 끝" },
-  pieces: { en: "pieces", ko: "조각" },
+  tokens: { en: "tokens", ko: "토큰" },
 };
 /** @type {Record<string, string>} */
-const FACTS = { parameters: "매개변수", vocabulary: "어휘", "context in pieces": "문맥(조각 수)", updates: "업데이트" };
+const FACTS = { parameters: "매개변수", vocabulary: "어휘", "context in tokens": "문맥(토큰 수)", updates: "업데이트" };
 const MOST_BITS = 12;
 const SHOWN = 8;
 /** @type {(place: number) => number} */
@@ -56,7 +56,7 @@ const named = (token) => (token === "</s>" ? say(SAYS.line) : token === "<s>" ? 
 /** @type {(place: number) => string} */
 const readName = (place) => (place === 0 ? say(SAYS.begin) : named(read[place]));
 
-// What the reader chose: a piece, a layer and a head; null stands for all of them. Behind the last layer is the pointer.
+// What the reader chose: a token, a layer and a head; null stands for all of them. Behind the last layer is the pointer.
 /** @type {{ place: number, layer: number | null, head: number | null }} */
 const chosen = {
   place: tokens.map((_, place) => place).reduce((worst, place) => (bitsOf(place) > bitsOf(worst) ? place : worst), 0),
@@ -67,7 +67,7 @@ const chosen = {
 // The pointer's shares of every place, if it is what the reader chose.
 const pointing = () => (seen.weights && chosen.layer === seen.weights.shape[0] ? seen.pointed : null);
 
-// How much each piece read was looked at in order to predict the chosen one [read], mean over what was not chosen.
+// How much each token read was looked at in order to predict the chosen one [read], mean over what was not chosen.
 /** @type {() => Float32Array} */
 function looks() {
   const pointed = pointing();
@@ -90,7 +90,7 @@ function header() {
   const facts = [
     [say(SAYS.perplexity), seen.perplexity < 1e6 ? seen.perplexity.toFixed(2) : seen.perplexity.toExponential(2)],
     [say(SAYS.words), seen.words.toLocaleString("en")],
-    [say(SAYS.pieces), tokens.length.toLocaleString("en")],
+    [say(SAYS.tokens), tokens.length.toLocaleString("en")],
     ...Object.entries(seen.facts).map(([name, value]) => [
       reader.language === "ko" ? (FACTS[name] ?? name) : name,
       value,
@@ -110,12 +110,12 @@ function textSection() {
   const scale = [0, 3, 6, 9, 12].map((bits) =>
     make(
       "span",
-      { class: "piece", style: { "--surprise": bits / MOST_BITS } },
+      { class: "token", style: { "--surprise": bits / MOST_BITS } },
       bits === MOST_BITS ? `${bits}+` : String(bits),
     ),
   );
   /** @type {(Node | string)[]} */
-  const parts = [make("span", { class: "piece begin", data: { key: 0 } }, say(SAYS.begin))];
+  const parts = [make("span", { class: "token begin", data: { key: 0 } }, say(SAYS.begin))];
   tokens.forEach((token, place) => {
     const ends = token === "</s>";
     if (token.startsWith("▁") && place > 0) parts.push(" ");
@@ -123,7 +123,7 @@ function textSection() {
       make(
         "button",
         {
-          ...pieceLook(token, "piece"),
+          ...tokenLook(token, "token"),
           type: "button",
           data: { place, key: place + 1 },
           "aria-label": `${named(token)}, ${say(SAYS.bits, bitsOf(place).toFixed(1))}`,
@@ -161,8 +161,8 @@ function step(event) {
   event.preventDefault();
   const place = Math.min(tokens.length - 1, Math.max(0, chosen.place + along));
   /** @type {HTMLElement | null} */
-  const piece = document.querySelector(`[data-place="${place}"]`);
-  piece?.focus();
+  const token = document.querySelector(`[data-place="${place}"]`);
+  token?.focus();
 }
 
 /** @type {(name: string, share: number, classes?: string) => HTMLElement[]} */
@@ -255,14 +255,14 @@ function drawPanel() {
   element("panel").replaceChildren(expectedPart(), lookedPart());
   const shares = seen.weights ? looks() : [];
   /** @type {NodeListOf<HTMLElement>} */
-  const pieces = element("flow").querySelectorAll(".piece");
-  for (const piece of pieces) {
-    const { place, key } = piece.dataset;
+  const shown = element("flow").querySelectorAll(".token");
+  for (const token of shown) {
+    const { place, key } = token.dataset;
     const share = Number(key) <= chosen.place ? (shares[Number(key)] ?? 0) : 0;
-    piece.style.setProperty("--look", share > 0 ? shade(share).toFixed(3) : "0");
+    token.style.setProperty("--look", share > 0 ? shade(share).toFixed(3) : "0");
     if (place === undefined) continue;
-    piece.setAttribute("aria-pressed", String(Number(place) === chosen.place));
-    piece.tabIndex = Number(place) === chosen.place ? 0 : -1;
+    token.setAttribute("aria-pressed", String(Number(place) === chosen.place));
+    token.tabIndex = Number(place) === chosen.place ? 0 : -1;
   }
 }
 

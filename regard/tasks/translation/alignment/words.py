@@ -1,4 +1,4 @@
-"""A given pair, word by word: its ids, how its words look at each other, and how probable its pieces are.
+"""A given pair, word by word: its ids, how its words look at each other, and how probable its tokens are.
 
 Layers and heads count from 0 here, as in every array; people at the command line count from 1.
 """
@@ -21,7 +21,7 @@ from regard.tasks.translation.native import known_pairs
 from regard.tasks.translation.translator import Translator
 from regard.view.words import Word, merge
 
-TOKENS = 1_024  # computed together; each has a logit for every piece of the vocabulary when words are hidden
+TOKENS = 1_024  # computed together; each has a logit for every token of the vocabulary when words are hidden
 
 
 class Look(NamedTuple):
@@ -30,11 +30,11 @@ class Look(NamedTuple):
     layer: int
     head: int | None = None
     read: bool = False
-    """A piece looks when it is written; or, one step later, when it is read (Chen et al. 2020)."""
+    """A token looks when it is written; or, one step later, when it is read (Chen et al. 2020)."""
 
     def __str__(self) -> str:
         which = "mean of heads" if self.head is None else f"head {self.head + 1}"
-        return f"layer {self.layer + 1}, {which}, when a piece is {'read' if self.read else 'written'}"
+        return f"layer {self.layer + 1}, {which}, when a token is {'read' if self.read else 'written'}"
 
 
 class Pair(NamedTuple):
@@ -45,7 +45,7 @@ class Pair(NamedTuple):
 
 
 def encode(tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> list[Pair]:
-    """The ids of each word by itself: no piece goes over a space, so that together they are those of the line."""
+    """The ids of each word by itself: no token goes over a space, so that together they are those of the line."""
 
     def side(texts: Iterable[str], name: Side) -> Iterator[list[list[int]]]:
         words = [text.split() for text in texts]
@@ -60,15 +60,15 @@ def trouble(translator: Translator, pair: Pair, names: tuple[str, str] = ("sourc
     """Why a model cannot align a pair, or nothing. An empty side is no trouble: it has no links."""
     room = translator.model.max_positions - 1  # one position is that of the sentence's end or start
     for name, words in zip(names, pair, strict=True):
-        if (pieces := len(flat(words))) > room:
-            return f"the {name} has {pieces} pieces, but the positions of {translator.recipe.name} end at {room}"
+        if (tokens := len(flat(words))) > room:
+            return f"the {name} has {tokens} tokens, but the positions of {translator.recipe.name} end at {room}"
     return ""
 
 
 def word_weights(translator: Translator, pairs: Sequence[Pair], looks: Sequence[Look]) -> list[list[Weights]]:
     """For each pair and look, how much each target word looks at each source word: [target words, source words].
 
-    What falls to the end of the source is no alignment and left out; rows sum to 1, or to 0 if a word has no pieces.
+    What falls to the end of the source is no alignment and left out; rows sum to 1, or to 0 if a word has no tokens.
     """
     model = translator.model
     names = translator.attention_names()["cross"]
@@ -87,7 +87,7 @@ def word_weights(translator: Translator, pairs: Sequence[Pair], looks: Sequence[
 
 
 def _merged(weights: Weights, pair: Pair, read: bool) -> Weights:
-    """Pieces → words: a word is looked at as much as its pieces together, and looks as they do on average."""
+    """Tokens → words: a word is looked at as much as its tokens together, and looks as they do on average."""
     (keys, sources), (queries, targets) = (spans_of(words) for words in pair)
     merged = np.zeros((len(pair.target), len(pair.source)))
     if keys and queries:
@@ -98,7 +98,7 @@ def _merged(weights: Weights, pair: Pair, read: bool) -> Weights:
 
 
 def spans_of(words: list[list[int]]) -> tuple[list[Word], list[int]]:
-    """The pieces of each word that has any, and which words those are."""
+    """The tokens of each word that has any, and which words those are."""
     ends = list(accumulate(len(ids) for ids in words))
     kept = [index for index, ids in enumerate(words) if ids]
     return [Word(ends[index] - len(words[index]), ends[index]) for index in kept], kept
@@ -110,11 +110,11 @@ def _read(translator: Translator, pairs: Sequence[Pair]) -> tuple[torch.Tensor, 
 
 
 def flat(words: list[list[int]]) -> list[int]:
-    return [piece for ids in words for piece in ids]
+    return [token for ids in words for token in ids]
 
 
 def log_probabilities(translator: Translator, pairs: Sequence[Pair]) -> list[Weights]:
-    """Of each target piece given its source and the pieces before it; the end is left out."""
+    """Of each target token given its source and the tokens before it; the end is left out."""
     model, found = translator.model, []
     share = max(1, TOKENS // (1 + len(flat(pairs[0].target))))
     for first in range(0, len(pairs), share):
