@@ -31,12 +31,12 @@ from regard.models.shortlist import Lexicon, Shortlists
 from regard.models.transposed import transpose_weights
 from regard.tasks.task import Trained
 from regard.tasks.trained import load_trained, save_trained
-from regard.tasks.translation import workers as crew_module
+from regard.tasks.translation import workers as workers_module
 from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.engine import choose_engine
 from regard.tasks.translation.native import Native
 from regard.tasks.translation.translator import Translator
-from regard.tasks.translation.workers import Crew, native_of
+from regard.tasks.translation.workers import WorkerPool, native_of
 from tests.conftest import made_up_sentences, taught
 
 ROOT = Path(__file__).parents[2]
@@ -119,15 +119,15 @@ def test_8_bits_write_the_same_together_and_alone(by_heart: Translator) -> None:
 def test_two_processes_write_what_one_writes(exact_translator: Translator, search: Search) -> None:
     given, engine = sources(exact_translator), Native(exact_translator.model)
     prefixes = [[20] if number % 2 else [] for number in range(len(given))]
-    crew = Crew(engine, workers=2)
+    pool = WorkerPool(engine, workers=2)
     try:
         for search in [*SEARCHES, SEARCHES[0]]:  # at the first some is done here; at the last, all there
             expected = engine.decode(given, search, SETTINGS, prefixes)
-            assert_same(crew.decode(given, search, SETTINGS, prefixes), expected)
-            assert_same(crew.decode(given[:1], search, SETTINGS), engine.decode(given[:1], search, SETTINGS))
-            assert crew.decode([], search, SETTINGS) == []
+            assert_same(pool.decode(given, search, SETTINGS, prefixes), expected)
+            assert_same(pool.decode(given[:1], search, SETTINGS), engine.decode(given[:1], search, SETTINGS))
+            assert pool.decode([], search, SETTINGS) == []
     finally:
-        crew.close()
+        pool.close()
 
 
 @pytest.mark.parametrize("int8", [False, True])
@@ -135,23 +135,23 @@ def test_processes_share_the_memory_of_the_weights(tiny_translator: Translator, 
     """What they get is mapped from a file, in the order that decoding likes, and is gone from the disk with them."""
     model = copy.deepcopy(tiny_translator.model)
     engine = Native(in_int8(model) if int8 else transpose_weights(model))
-    crew, given = Crew(engine, workers=2), sources(tiny_translator)
+    pool, given = WorkerPool(engine, workers=2), sources(tiny_translator)
     try:
-        assert_same(crew.decode(given, SEARCHES[0], SETTINGS), engine.decode(given, SEARCHES[0], SETTINGS))
-        assert crew._pool is not None
-        layouts, mapped = crew._pool.submit(seen_in_a_process).result(PATIENCE)
+        assert_same(pool.decode(given, SEARCHES[0], SETTINGS), engine.decode(given, SEARCHES[0], SETTINGS))
+        assert pool._pool is not None
+        layouts, mapped = pool._pool.submit(seen_in_a_process).result(PATIENCE)
         assert layouts == [(name, each.stride()) for name, each in engine.model.named_parameters()]
         files = {Path(line.split(maxsplit=5)[-1]) for line in mapped if "regard-" in line}
         assert len(files) == 1 or sys.platform != "linux"
         assert all(each.exists() for each in files)
     finally:
-        crew.close()
+        pool.close()
     assert not any(each.exists() for each in files)
 
 
 def seen_in_a_process() -> tuple[list[tuple[str, tuple[int, ...]]], list[str]]:
     """How its weights lie, and which files it has mapped."""
-    engine = crew_module._own[0]
+    engine = workers_module._own[0]
     assert isinstance(engine, Native)
     layouts = [(name, each.stride()) for name, each in engine.model.named_parameters()]
     maps = Path("/proc/self/maps")
@@ -162,16 +162,16 @@ BUSY = """
 import torch
 from regard.decoding.options import Search
 from regard.models.transposed import transpose_weights
-from regard.tasks.translation import workers as crew_module
-from regard.tasks.translation.workers import Crew
+from regard.tasks.translation import workers as workers_module
+from regard.tasks.translation.workers import WorkerPool
 from tests.tasks.test_engines import SETTINGS, Parallel
 
 if __name__ == "__main__":
     torch.set_num_threads(2)
     Parallel().compute()  # starts OpenMP's threads, and leaves them waiting for more
-    crew = Crew(Parallel(), workers=2)
-    print(len(crew.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)))
-    crew.close()
+    pool = WorkerPool(Parallel(), workers=2)
+    print(len(pool.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)))
+    pool.close()
 """
 
 
@@ -230,19 +230,19 @@ class Failing:
 
 @pytest.mark.parametrize(("how", "message"), [("die", "--workers 1"), ("raise", "what went wrong")])
 def test_a_process_that_fails_says_so(how: str, message: str) -> None:
-    crew = Crew(Failing(how), workers=2)
+    pool = WorkerPool(Failing(how), workers=2)
     with pytest.raises(UsageError, match=message):
-        crew.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)
+        pool.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)
 
 
 def test_control_c_does_not_wait_for_the_processes() -> None:
     before, known = signal.signal(signal.SIGINT, signal.default_int_handler), multiprocessing.active_children()
-    crew = Crew(Failing("hang"), workers=2)
+    pool = WorkerPool(Failing("hang"), workers=2)
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            crew.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)
+            pool.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)
     finally:
         timer.join()
         signal.signal(signal.SIGINT, before)
@@ -290,7 +290,7 @@ def test_what_cannot_be_done_is_said(tiny_translator: Translator) -> None:
         chosen(trained, "nativ")
     with pytest.raises(UsageError, match="--shortlist"):
         chosen(trained, "ctranslate2", shortlist=True)
-    assert isinstance(chosen(trained, workers=2), Crew)
+    assert isinstance(chosen(trained, workers=2), WorkerPool)
     assert isinstance(chosen(trained), Native)
 
 
@@ -332,6 +332,6 @@ def test_a_translator_keeps_only_the_model_that_computes(model_file: Path, int8:
 
 def test_only_the_native_engine_in_one_process_can_be_changed(tiny_translator: Translator) -> None:
     each = tiny_translator
-    crew = Translator(each.model, each.tokenizer, each.recipe, {}, Crew(Native(each.model), 2))
-    with pytest.raises(UsageError, match="native"), crew.changed(hard=True):
+    pool = Translator(each.model, each.tokenizer, each.recipe, {}, WorkerPool(Native(each.model), 2))
+    with pytest.raises(UsageError, match="native"), pool.changed(hard=True):
         pass

@@ -12,14 +12,14 @@ import torch
 from regard.data.tokenizer import END, START, Tokenizer
 from regard.errors import UsageError
 from regard.tasks.language_model.evaluation import (
+    ContextWindow,
     Perplexity,
-    Sight,
-    Slide,
+    Window,
+    context_window,
     measure,
-    read_along,
-    sight_of,
-    slide,
-    slides,
+    window_states,
+    windows_of_document,
+    windows_of_text,
 )
 from regard.tasks.language_model.generator import TextGenerator
 from tests.conftest import made_up_sentences
@@ -42,8 +42,8 @@ def measured(writer: TextGenerator, lines: list[str] = LINES, stride: int | None
 @pytest.mark.parametrize("stride", [1, 3, 8])
 def test_every_token_is_predicted_once_with_enough_before_it(count: int, stride: int) -> None:
     tokens = list(range(10, 10 + count))
-    sight = Sight(8, stride, carried=False)
-    found = list(slide(tokens, START, sight))
+    context = ContextWindow(8, stride, carried=False)
+    found = list(windows_of_document(tokens, START, context))
     fresh = [token for each in found for token in each.tokens[len(each.tokens) - each.fresh :]]
     assert fresh == tokens
     whole = [START, *tokens]
@@ -59,7 +59,7 @@ def test_every_token_is_predicted_once_with_enough_before_it(count: int, stride:
 @DOCUMENTS
 def test_a_stride_of_the_window_gives_plain_windows(tokenizer: Tokenizer, documents: str) -> None:
     data = recipe_of(documents=documents).data
-    found = list(slides(LINES, tokenizer, data, Sight(16, 16, carried=False)))
+    found = list(windows_of_text(LINES, tokenizer, data, ContextWindow(16, 16, carried=False)))
     lines = [[*tokenizer.encode(line), END] for line in LINES]
     texts = [list(chain.from_iterable(lines))] if documents == "stream" else lines
     first = END if documents == "stream" else START
@@ -78,7 +78,7 @@ def test_it_is_what_one_would_find_token_by_token(
     writer = untaught(tokenizer, recipe_of(documents=documents, cutoffs=(300,), pointer=pointer))
     total, tokens = 0.0, 0
     with torch.inference_mode():
-        for each in slides(LINES, tokenizer, writer.recipe.data, Sight(16, stride, carried=False)):
+        for each in windows_of_text(LINES, tokenizer, writer.recipe.data, ContextWindow(16, stride, carried=False)):
             read = torch.tensor([each.tokens[:-1]])
             states = writer.model(read)
             logits = writer.model.project(states, writer.model.point(states, read))[0]
@@ -117,11 +117,11 @@ def test_batches_change_nothing(tokenizer: Tokenizer, architecture: str, documen
     data = writer.recipe.data
 
     def read(tokens: int) -> tuple[torch.Tensor, torch.Tensor]:
-        windows = slides(LINES, tokenizer, data, sight_of(writer.model, data))
+        windows = windows_of_text(LINES, tokenizer, data, context_window(writer.model, data))
         with torch.inference_mode():
             found = [
                 (writer.model.project(states, pointed).log_softmax(-1), wanted)
-                for states, pointed, wanted in read_along(writer.model, windows, tokens)
+                for states, pointed, wanted in window_states(writer.model, windows, tokens)
             ]
         expected, wanted = zip(*found, strict=True)
         return torch.cat(expected), torch.cat(wanted)
@@ -149,7 +149,7 @@ def test_a_line_is_measured_as_often_in_a_large_batch_as_alone(tokenizer: Tokeni
     def most_asked(lines: int) -> int:
         tokens = [Measured([START, 9, END]) for _ in range(lines)]
         with torch.inference_mode():
-            (read,) = read_along(writer.model, [Slide(each, 2, goes_on=False) for each in tokens], 10_000)
+            (read,) = window_states(writer.model, [Window(each, 2, goes_on=False) for each in tokens], 10_000)
         assert read.wanted.tolist() == [9, END] * lines
         return max(each.asked for each in tokens)
 

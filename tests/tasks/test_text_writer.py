@@ -15,7 +15,7 @@ from regard.data.tokenizer import END, START, UNKNOWN, Tokenizer, train_text_tok
 from regard.errors import UsageError
 from regard.tasks.language_model.evaluation import measure
 from regard.tasks.language_model.generator import TextGenerator
-from regard.tasks.language_model.streaming import Growing
+from regard.tasks.language_model.streaming import StreamedText
 from tests.conftest import made_up_sentences
 from tests.tasks.writers import ARCHITECTURES, KOREAN, mixed_tokenizer, recipe_of, taught, untaught
 
@@ -193,7 +193,7 @@ def test_where_lines_are_documents_a_text_is_one_of_them(tokenizer: Tokenizer) -
     assert writer.look("ba be\nbi").perplexity == pytest.approx(whole.perplexity, rel=1e-3)
 
 
-def grow(text: Growing, tokens: list[str]) -> list[bool]:
+def grow(text: StreamedText, tokens: list[str]) -> list[bool]:
     return [text.add(number + 10) for number in range(len(tokens))]
 
 
@@ -201,7 +201,7 @@ def grow(text: Growing, tokens: list[str]) -> list[bool]:
 def test_nothing_of_a_stop_string_is_told(stops: tuple[str, ...]) -> None:
     tokens = [*"xxababcab", "▁more"]
     stretches: list[str] = []
-    text = Growing(lambda token: tokens[token - 10], stops, True, stretches.append)
+    text = StreamedText(lambda token: tokens[token - 10], stops, True, stretches.append)
     for number in range(len(tokens)):
         over = text.add(number + 10)
         said = "".join(stretches)
@@ -219,7 +219,7 @@ def test_nothing_of_a_stop_string_is_told(stops: tuple[str, ...]) -> None:
 
 def test_what_was_kept_back_is_told_in_the_end() -> None:
     tokens, stretches = [*"xab"], list[str]()
-    text = Growing(lambda token: tokens[token - 10], ["abc"], True, stretches.append)
+    text = StreamedText(lambda token: tokens[token - 10], ["abc"], True, stretches.append)
     grow(text, tokens)
     assert "".join(stretches) == "x"
     text.close()
@@ -230,7 +230,7 @@ def test_characters_in_bytes_are_told_whole(tokenizer: Tokenizer) -> None:
     ids = tokenizer.encode(KOREAN[0])
     assert len(ids) > len(KOREAN[0])  # spelled
     stretches: list[str] = []
-    text = Growing(lambda token: tokenizer.tokens([token], "target")[0], (), True, stretches.append)
+    text = StreamedText(lambda token: tokenizer.tokens([token], "target")[0], (), True, stretches.append)
     for token in ids:
         text.add(token)
     assert "".join(stretches) == text.text == KOREAN[0]
@@ -250,7 +250,7 @@ def test_korean_is_written_whole(tokenizer: Tokenizer) -> None:
 
 @pytest.mark.parametrize("text", ["ba be.", "Ba  be", "", "ba\nbe\n\nbi bo"])
 def test_tokens_read_as_the_text(tokenizer: Tokenizer, text: str) -> None:
-    read = Growing(lambda token: tokenizer.tokens([token], "target")[0], (), True, None)
+    read = StreamedText(lambda token: tokenizer.tokens([token], "target")[0], (), True, None)
     for number, line in enumerate(text.split("\n")):
         if number:
             read.add(END)

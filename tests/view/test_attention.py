@@ -23,7 +23,7 @@ from regard.tasks.translation import page as module
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.native import Native
 from regard.tasks.translation.translator import Translator
-from regard.tasks.translation.workers import Crew
+from regard.tasks.translation.workers import WorkerPool
 from regard.view.arrays import unpack
 from tests.conftest import made_up_sentences
 from tests.tasks.second import Second
@@ -224,7 +224,7 @@ def engines_of(given: Translator) -> dict[str, Engine]:
         "shortlist": Native(given.model, shortlists),
         "int8": Native(in_int8(given.model)),
         "int8, shortlist": Native(in_int8(given.model), shortlists),
-        "processes": Crew(Native(given.model, shortlists), 2),
+        "processes": WorkerPool(Native(given.model, shortlists), 2),
         "another program": Second(Native(given.model)),
     }
 

@@ -21,13 +21,13 @@ from regard.data.tokenizer import END, PAD, UNKNOWN, Tokenizer
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
 from regard.models.pointer import PointerOutput
-from regard.tasks.language_model.streaming import beginning
+from regard.tasks.language_model.streaming import start_token
 from regard.tasks.language_model.training import next_loss
 
 BATCH_TOKENS = 4_096
 
 
-class Sight(NamedTuple):
+class ContextWindow(NamedTuple):
     """How far a model looks back, and how many tokens it predicts from one look."""
 
     window: int
@@ -44,20 +44,20 @@ class Sight(NamedTuple):
         )
 
 
-def sight_of(model: LanguageModel, data: config.PlainText, stride: int | None = None) -> Sight:
+def context_window(model: LanguageModel, data: config.PlainText, stride: int | None = None) -> ContextWindow:
     """What the model was trained to look back at; a quarter of it is new in each window."""
     window = min(data.max_tokens, model.max_positions)
     if isinstance(model, RecurrentLanguageModel):
         if stride is not None:
             raise UsageError("a recurrent model carries its state over the whole text; leave out the stride")
-        return Sight(window, window, carried=True)
+        return ContextWindow(window, window, carried=True)
     stride = max(1, window // 4) if stride is None else stride
     if not 1 <= stride <= window:
         raise UsageError(f"the stride must be from 1 to the window's {window} tokens, not {stride}")
-    return Sight(window, stride, carried=False)
+    return ContextWindow(window, stride, carried=False)
 
 
-class Slide(NamedTuple):
+class Window(NamedTuple):
     """A window: tokens, of which all but the last are read and all but the first are what comes next."""
 
     tokens: list[int]
@@ -67,44 +67,46 @@ class Slide(NamedTuple):
     """Whether there was an earlier one."""
 
 
-def slide(tokens: Iterable[int], first: int, sight: Sight) -> Iterator[Slide]:
+def windows_of_document(tokens: Iterable[int], first: int, context: ContextWindow) -> Iterator[Window]:
     """The windows of one document, which `first` stands before."""
     held, fresh, goes_on = [first], 0, False
     for token in tokens:
         held.append(token)
         fresh += 1
-        if len(held) == sight.window + 1:
-            yield Slide(held, fresh, goes_on)
-            held, fresh, goes_on = held[sight.stride :], 0, True
+        if len(held) == context.window + 1:
+            yield Window(held, fresh, goes_on)
+            held, fresh, goes_on = held[context.stride :], 0, True
     if fresh:
-        yield Slide(held, fresh, goes_on)
+        yield Window(held, fresh, goes_on)
 
 
-def slides(lines: Iterable[str], tokenizer: Tokenizer, data: config.PlainText, sight: Sight) -> Iterator[Slide]:
+def windows_of_text(
+    lines: Iterable[str], tokenizer: Tokenizer, data: config.PlainText, context: ContextWindow
+) -> Iterator[Window]:
     """The windows of a text; where each line is a document, none looks beyond its line."""
     whole = data.documents == "stream"
     encoded = ([*tokenizer.encode(line), END] for line in lines)
     if whole:
-        yield from slide((token for tokens in encoded for token in tokens), beginning(whole), sight)
+        yield from windows_of_document((token for tokens in encoded for token in tokens), start_token(whole), context)
     else:
         for tokens in encoded:
-            yield from slide(tokens, beginning(whole), sight)
+            yield from windows_of_document(tokens, start_token(whole), context)
 
 
-class Read(NamedTuple):
+class WindowStates(NamedTuple):
     """Places of a text, in order."""
 
     states: Tensor  # [F, D]
     pointed: PointerOutput | None
     wanted: Tensor  # [F]: the token that each should expect next
 
-    def in_parts(self, size: int) -> Iterator[Read]:
+    def in_parts(self, size: int) -> Iterator[WindowStates]:
         for first in range(0, len(self.wanted), size):
             rows = slice(first, first + size)
-            yield Read(self.states[rows], self.pointed and self.pointed.select(rows), self.wanted[rows])
+            yield WindowStates(self.states[rows], self.pointed and self.pointed.select(rows), self.wanted[rows])
 
 
-def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> Iterator[Read]:
+def window_states(model: LanguageModel, windows: Iterable[Window], tokens: int) -> Iterator[WindowStates]:
     """For about so many tokens at a time."""
     recurrent = model if isinstance(model, RecurrentLanguageModel) else None
     hidden: Tensor | None = None
@@ -121,20 +123,20 @@ def read_along(model: LanguageModel, windows: Iterable[Slide], tokens: int) -> I
             hidden = hidden if batch[0].goes_on else None
             states, after = recurrent.decode(read, recurrent.initial_state(len(batch)) if hidden is None else hidden)
             hidden = after[-1:]  # of the only one that can go on: it fills its window, so that no padding is in it
-            yield Read(states[new], None, wanted[new])
+            yield WindowStates(states[new], None, wanted[new])
         elif model.pointer is not None:
             states = model(read)  # [S, T, D]
             pointed = model.point(states, read)
-            yield Read(states[new], pointed and pointed.select(new), wanted[new])
+            yield WindowStates(states[new], pointed and pointed.select(new), wanted[new])
         else:
             packed = bool((read == PAD).any())
             states = model(read, packed=packed).flatten(0, -2)  # [N, D]
-            yield Read(states[new[read != PAD]], None, wanted[new])
+            yield WindowStates(states[new[read != PAD]], None, wanted[new])
 
 
-def _together(windows: Iterable[Slide], tokens: int, apart: bool) -> Iterator[list[Slide]]:
+def _together(windows: Iterable[Window], tokens: int, apart: bool) -> Iterator[list[Window]]:
     """Windows side by side; `apart`, one that goes on is alone, since it needs the state after the one before."""
-    batch: list[Slide] = []
+    batch: list[Window] = []
     held = 0  # tokens in the batch; padding is not computed
     for each in windows:
         size = len(each.tokens)
@@ -230,11 +232,11 @@ def measure(
     tell: Callable[[int], None] = lambda tokens: None,
 ) -> Perplexity:
     """Of any number of lines, in bounded memory; `tell` hears how many tokens were predicted, as it goes."""
-    sight = sight_of(model, data, stride)
-    found = Perplexity(context=str(sight))
-    windows = slides(map(found.count, lines), tokenizer, data, sight)
+    context = context_window(model, data, stride)
+    found = Perplexity(context=str(context))
+    windows = windows_of_text(map(found.count, lines), tokenizer, data, context)
     with torch.inference_mode():
-        for states, pointed, wanted in read_along(model, windows, max(BATCH_TOKENS, sight.window)):
+        for states, pointed, wanted in window_states(model, windows, max(BATCH_TOKENS, context.window)):
             found.log_probability -= next_loss(model, states, pointed, wanted).plain.item()
             found.tokens += len(wanted)
             found.unknown += int((wanted == UNKNOWN).sum())

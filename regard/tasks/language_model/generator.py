@@ -22,10 +22,10 @@ from regard.decoding.search import search
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
 from regard.tasks.alternatives import alternatives
-from regard.tasks.language_model.evaluation import BATCH_TOKENS, Slide, read_along, sight_of, slides
+from regard.tasks.language_model.evaluation import BATCH_TOKENS, Window, context_window, window_states, windows_of_text
 from regard.tasks.language_model.page import TextLook
 from regard.tasks.language_model.results import Generation, GenerationOptions, Options, TextScore
-from regard.tasks.language_model.streaming import Growing, Sliding, beginning, stop_strings
+from regard.tasks.language_model.streaming import SlidingContext, StreamedText, start_token, stop_strings
 from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
@@ -122,9 +122,9 @@ class TextGenerator:
     ) -> list[Generation]:
         ids = torch.tensor(read, device=self.model.device)  # [S, K + 1]
         stops = [self._as_written(stop) for stop in options.stops]
-        texts = [Growing(self._token, stops, not prompt or prompt[-1].isspace(), on_text) for prompt in prompts]
+        texts = [StreamedText(self._token, stops, not prompt or prompt[-1].isspace(), on_text) for prompt in prompts]
         found = search(
-            self.model if isinstance(self.model, RecurrentLanguageModel) else Sliding(self.model, self.context),
+            self.model if isinstance(self.model, RecurrentLanguageModel) else SlidingContext(self.model, self.context),
             ids[:, :-1],
             torch.full_like(ids[:, 0], options.max_new_tokens),
             options.search(),
@@ -136,7 +136,7 @@ class TextGenerator:
         cut = ids.size(1) > self.context and not isinstance(self.model, RecurrentLanguageModel)
         return [self._told(*each, cut) for each in zip(prompts, texts, found, strict=True)]
 
-    def _told(self, prompt: str, text: Growing, found: list[Hypothesis], cut: bool) -> Generation:
+    def _told(self, prompt: str, text: StreamedText, found: list[Hypothesis], cut: bool) -> Generation:
         text.close()
         ids = [*found[0].tokens, *[END] * (found[0].finish_reason == "end")]
         return Generation(
@@ -147,7 +147,7 @@ class TextGenerator:
     def _read(self, prompt: str) -> list[int]:
         """What stands before the text, and the ids of its lines with the ends between them."""
         lines = [line.strip() for line in prompt.split("\n")]
-        ids = [beginning(self.whole)]
+        ids = [start_token(self.whole)]
         for number, line in enumerate(lines if self.whole else [" ".join(lines)]):
             ids += [END] * (number > 0) + self.tokenizer.encode(line)
         return ids
@@ -188,7 +188,7 @@ class TextGenerator:
         ranks: list[int] = []
         ids: list[int] = []
         with torch.inference_mode():
-            for read in read_along(self.model, self._slides(lines, counts), BATCH_TOKENS):
+            for read in window_states(self.model, self._slides(lines, counts), BATCH_TOKENS):
                 for states, pointed, wanted in read.in_parts(CHUNK):
                     chosen, places = _judged(self.model.project(states, pointed), wanted)
                     own += chosen.tolist()
@@ -203,11 +203,11 @@ class TextGenerator:
             for part, of_text in zip(parts, lines, strict=True)
         ]  # fmt: skip
 
-    def _slides(self, texts: Sequence[list[str]], counts: list[int]) -> Iterator[Slide]:
+    def _slides(self, texts: Sequence[list[str]], counts: list[int]) -> Iterator[Window]:
         """The windows of all texts, one text after the other; how many tokens of each are predicted is counted as they go by."""
         data = self.recipe.data
         for number, lines in enumerate(texts):
-            for window in slides(lines, self.tokenizer, data, sight_of(self.model, data)):
+            for window in windows_of_text(lines, self.tokenizer, data, context_window(self.model, data)):
                 counts[number] += window.fresh
                 yield window
 
@@ -221,7 +221,7 @@ class TextGenerator:
     def look(self, text: str) -> TextLook:
         """What was expected at each place of a text, and what every head looked at."""
         lines = self._lines(text)
-        ids = [beginning(self.whole), *(each for line in lines for each in (*self.tokenizer.encode(line), END))]
+        ids = [start_token(self.whole), *(each for line in lines for each in (*self.tokenizer.encode(line), END))]
         if len(ids) - 1 > self.context:
             raise UsageError(
                 f"the text has {len(ids) - 1} tokens; this model looks back at most {self.context}. Give it in parts."

@@ -24,38 +24,38 @@ _HARMLESS = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)), " ")  # bytes can 
 
 
 @dataclass(frozen=True)
-class Reading:
+class ContextState:
     """What was read since the context was last renewed, and the model's state after it."""
 
     seen: Tensor  # [N, T]
     state: Any
 
-    def select(self, rows: Tensor) -> Reading:
-        return Reading(self.seen[rows.flatten()], self.state.select(rows))
+    def select(self, rows: Tensor) -> ContextState:
+        return ContextState(self.seen[rows.flatten()], self.state.select(rows))
 
 
-class Sliding:
+class SlidingContext:
     """A model whose context never ends: whenever it is full, the last half of it is read anew as its beginning."""
 
     def __init__(self, model: LanguageModel, context: int) -> None:
         self.model, self.context = model, context
 
-    def start(self, source: Tensor) -> Reading:
+    def start(self, source: Tensor) -> ContextState:
         seen = source if source.size(1) < self.context else self._half(source)  # [S, K]
-        return Reading(seen, self.model.start(seen))
+        return ContextState(seen, self.model.start(seen))
 
-    def step(self, last: Tensor, reading: Reading) -> tuple[Tensor, Reading]:
+    def step(self, last: Tensor, reading: ContextState) -> tuple[Tensor, ContextState]:
         if reading.seen.size(1) == self.context:
             reading = self.start(reading.seen)
         logits, state = self.model.step(last, reading.state)
-        return logits, Reading(torch.cat([reading.seen, last[:, None]], 1), state)
+        return logits, ContextState(torch.cat([reading.seen, last[:, None]], 1), state)
 
     def _half(self, seen: Tensor) -> Tensor:
         """Together with the token that is read next, half of the context."""
         return seen[:, seen.size(1) - max(1, self.context // 2) + 1 :]
 
 
-class Growing:
+class StreamedText:
     """One text as it is written. Nobody is told half a character, nor what may become a stop string."""
 
     def __init__(
@@ -118,7 +118,7 @@ class Growing:
         self._told = max(self._told, end)
 
 
-def stop_strings(texts: Sequence[Growing], ends: int) -> StoppingCriterion:
+def stop_strings(texts: Sequence[StreamedText], ends: int) -> StoppingCriterion:
     """Gives the tokens of each step to their texts; those with a stop string finish. `ends` closes a text unwritten."""
 
     def finishes(found: Candidates, active: ActiveHypotheses) -> Tensor:
@@ -133,6 +133,6 @@ def stop_strings(texts: Sequence[Growing], ends: int) -> StoppingCriterion:
     return finishes
 
 
-def beginning(whole: bool) -> int:
+def start_token(whole: bool) -> int:
     """What stands before a text: a stream begins as if a line had ended, a document with START."""
     return END if whole else START

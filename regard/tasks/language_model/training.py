@@ -22,7 +22,7 @@ from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.models.language_model import LanguageModel
 from regard.models.pointer import PointerOutput
-from regard.tasks.language_model.streaming import beginning
+from regard.tasks.language_model.streaming import start_token
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.word_dropout import hide
 from regard.training.loss import Loss, adaptive_loss, mixed_loss
@@ -113,7 +113,7 @@ class Stream:
         read = np.empty(length, dtype=np.int64)
         read[1:] = wanted[:-1]
         first = begin == 0 if self.whole else self._begins[np.searchsorted(self._begins, begin, "right") - 1] == begin
-        read[0] = self.ids[begin - 1] if not first else beginning(self.whole)
+        read[0] = self.ids[begin - 1] if not first else start_token(self.whole)
         return read, wanted
 
 

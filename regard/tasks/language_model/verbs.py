@@ -51,7 +51,7 @@ def texts_of(
 def measured(writer: TextGenerator, name: str, lines: Iterable[str], stride: int | None) -> PerplexityTest:
     """With a progress bar."""
     with progress() as bar:
-        task = bar.add_task(f"Reading {name}", total=None)
+        task = bar.add_task(f"ContextState {name}", total=None)
         found = measure(
             writer.model, writer.tokenizer, writer.recipe.data, lines, stride, lambda tokens: bar.advance(task, tokens)
         )

@@ -13,7 +13,7 @@ from regard.models.shortlist import Shortlists
 from regard.models.transposed import transpose_weights
 from regard.tasks.task import Trained
 from regard.tasks.translation.native import Native
-from regard.tasks.translation.workers import Crew
+from regard.tasks.translation.workers import WorkerPool
 
 ENGINES = ("native", "ctranslate2", "auto")
 
@@ -56,4 +56,4 @@ def choose_engine(
     elif model.device.type == "cpu":
         model = transpose_weights(model)
     native = Native(model, shortlists)
-    return Crew(native, workers) if workers > 1 else native
+    return WorkerPool(native, workers) if workers > 1 else native

@@ -39,7 +39,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-class Crew:
+class WorkerPool:
     """An engine that shares the batches of another among processes."""
 
     def __init__(self, engine: Engine, workers: int) -> None:
@@ -113,7 +113,7 @@ class Crew:
 
 def native_of(engine: Engine) -> Native | None:
     """The search of our own that decodes, be it shared among processes; None if another program does."""
-    inner = engine.engine if isinstance(engine, Crew) else engine
+    inner = engine.engine if isinstance(engine, WorkerPool) else engine
     return inner if isinstance(inner, Native) else None
 
 
