@@ -214,7 +214,8 @@ def average(paths: Iterable[Path]) -> dict[str, Tensor]:
     for path in paths:
         weights, _ = read(path)
         count += 1
-        for name, tensor in weights.items():
+        for old, tensor in weights.items():
+            name = present_name(old)  # a run may have begun when it was called otherwise
             total[name] = tensor.double() if name not in total else total[name].add_(tensor)
     return {name: (tensor / count).float() for name, tensor in total.items()}
 

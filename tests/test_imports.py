@@ -79,7 +79,7 @@ MAY_IMPORT_ALL = {
     "cli",
     "experiments",
 }
-BY_TABLE = {"regard", "regard.cli", "regard.tasks.registry"}  # these look up modules in a table
+BY_TABLE = {"regard", "regard.cli", "regard.plugins", "regard.tasks.registry"}  # these look up modules in a table
 WITHOUT_TORCH = ("regard", "regard.config", "regard.config.recipes", "regard.errors", "regard.cli")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.checkpoint import average, open_tensors, replacing, unique_weights, write
+from regard.checkpoint import average, open_tensors, present_name, replacing, unique_weights, write
 from regard.config import Training
 from regard.errors import CheckpointError
 from regard.files import remove_leftovers
@@ -120,17 +120,22 @@ class RunFolder:
         if not self.last.is_file():
             return Progress()
         with open_tensors(self.last) as file:  # one tensor in memory at a time: each process may keep but a part of it
-            progress, names = self.read_progress(file.metadata() or {}), set(file.keys())
+            progress, names = (
+                self.read_progress(file.metadata() or {}),
+                {present_name(name): name for name in file.keys()},  # noqa: SIM118,
+            )
             for name, tensor in unique_weights(model).items():
-                if f"model.{name}" not in names or file.get_slice(f"model.{name}").get_shape() != list(tensor.shape):
+                if f"model.{name}" not in names or file.get_slice(names[f"model.{name}"]).get_shape() != list(
+                    tensor.shape
+                ):
                     raise CheckpointError(
                         f"{self.last} is of another model ({name} differs); choose another --run folder"
                     )
-                fill(tensor, file.get_tensor(f"model.{name}"))
+                fill(tensor, file.get_tensor(names[f"model.{name}"]))
                 if f"optimizer.{MOMENTS[0]}.{name}" in names:
                     moments = {moment: torch.zeros_like(tensor) for moment in MOMENTS}
                     for moment in MOMENTS:
-                        fill(moments[moment], file.get_tensor(f"optimizer.{moment}.{name}"))
+                        fill(moments[moment], file.get_tensor(names[f"optimizer.{moment}.{name}"]))
                     steps = torch.tensor(float(progress.update), device=tensor.device)
                     optimizer.state[tensor] = {"step": steps, **moments}
         self.saved = progress.update

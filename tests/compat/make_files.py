@@ -62,8 +62,18 @@ def translated(model: Any, source: str) -> dict[str, Any]:
     }
 
 
+def name_of_new_tokens(model: Any) -> str:
+    """What the regard that PYTHONPATH names calls how long a text may become."""
+    try:
+        model.generate("", most=1)
+    except Exception:  # its UsageError, wherever that one keeps it
+        return "max_new_tokens"
+    return "most"
+
+
 def continued(model: Any, prompt: str) -> dict[str, Any]:
-    found, score = model.generate(prompt, most=6, top_k=1, temperature=1.0), model.score(f"{prompt} and the sea")
+    options: dict[str, Any] = {name_of_new_tokens(model): 6}
+    found, score = model.generate(prompt, **options, top_k=1, temperature=1.0), model.score(f"{prompt} and the sea")
     return {"text": found.text, "numbers": found.token_log_probabilities, "other": score.token_log_probabilities}
 
 

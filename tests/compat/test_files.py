@@ -109,5 +109,5 @@ def go_on(folder: Path, name: str, *settings: str) -> tuple[str, Path]:
     if json.loads(metadata["basis"])["tokenizer"] != known:
         pytest.skip("this SentencePiece writes the same vocabulary in other bytes")
     said = io.StringIO()
-    train(recipe, run, Console(file=said))
+    train(recipe, run=run, show=Console(file=said))
     return said.getvalue(), run

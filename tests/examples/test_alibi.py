@@ -148,7 +148,7 @@ def test_it_trains_resumes_translates_and_shows_itself(recipe: Path, tmp_path: P
     assert contents(run.folder) == contents(straight.folder)
     assert isinstance(run.model.model, plugin.AlibiTransformer)
     assert run.model.translate(["ba de", "ko"], beam=3)[1].text is not None
-    seen = run.view("ba de ko")
+    seen = run.view("ba de ko").parts[0]
     assert set(seen.weights) == {"encoder", "decoder", "cross"}
     for weights in seen.weights.values():
         assert weights.sum(-1) == pytest.approx(1.0, abs=1e-3)

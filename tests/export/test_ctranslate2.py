@@ -162,7 +162,7 @@ def test_int8_is_smaller_and_leaves_the_original_alone(tiny_translator: Translat
 
 
 def test_samples_are_refused(known: Trained, engine: CTranslate2Engine) -> None:
-    with pytest.raises(UsageError, match="--engine native"):
+    with pytest.raises(UsageError, match="the engine native"):
         engine.decode([[5]], Search(sample=True), known.recipe.decoding)
 
 

@@ -113,7 +113,7 @@ def test_a_port_in_use_is_said_before_models_are_loaded() -> None:
 
 @pytest.mark.parametrize(("host", "port"), [("no.such.host.invalid", 0), ("127.0.0.1", 70_000)])
 def test_an_address_that_cannot_be(host: str, port: int) -> None:
-    with pytest.raises(UsageError, match=f"cannot listen on {host}, port {port}: .*--port"):
+    with pytest.raises(UsageError, match=f"cannot listen on {host}, port {port}: .*`port`"):
         serve(["no-such-model"], host, port)
 
 

@@ -228,7 +228,7 @@ class Failing:
         raise UsageError("what went wrong")
 
 
-@pytest.mark.parametrize(("how", "message"), [("die", "--workers 1"), ("raise", "what went wrong")])
+@pytest.mark.parametrize(("how", "message"), [("die", "`workers` 1"), ("raise", "what went wrong")])
 def test_a_process_that_fails_says_so(how: str, message: str) -> None:
     pool = WorkerPool(Failing(how), workers=2)
     with pytest.raises(UsageError, match=message):
@@ -288,7 +288,7 @@ def test_what_cannot_be_done_is_said(tiny_translator: Translator) -> None:
         chosen(trained, shortlist=True)
     with pytest.raises(UsageError, match=r"'nativ'.*native"):
         chosen(trained, "nativ")
-    with pytest.raises(UsageError, match="--shortlist"):
+    with pytest.raises(UsageError, match="`shortlist`"):
         chosen(trained, "ctranslate2", shortlist=True)
     assert isinstance(chosen(trained, workers=2), WorkerPool)
     assert isinstance(chosen(trained), Native)

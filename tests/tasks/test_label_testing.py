@@ -67,7 +67,7 @@ def test_a_label_that_training_does_not_know(tmp_path: Path) -> None:
 
 
 def test_a_recipe_without_test_sets() -> None:
-    with pytest.raises(UsageError, match="names no test set; give one with --file FILE"):
+    with pytest.raises(UsageError, match="names no test set; give other text with `file`"):
         recipe_labelled_sets(untrained().recipe)
 
 

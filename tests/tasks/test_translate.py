@@ -108,7 +108,7 @@ def test_validation_bleu_is_that_of_the_texts_it_would_write(
 ) -> None:
     """With the learned tokenizer's model, so that the outputs share words with the references."""
     recipe = replace(recipe, data=replace(recipe.data, target_language=language))
-    task = task_of(recipe, replace(prepared, tokenizer=exact_translator.tokenizer))
+    task = task_of(recipe, replace(prepared, assets=replace(prepared.assets, tokenizer=exact_translator.tokenizer)))
     with torch.inference_mode():
         found = task.validate(exact_translator.model)["bleu"]
     sources = [source for source, target in PAIRS[:30] if target in task.references]

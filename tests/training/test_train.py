@@ -60,9 +60,8 @@ def test_a_run_from_tables(recipe: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert [line["bleu"] for line in of_validation] == [facts["bleu"] for facts in validations]
     assert isinstance(run.model, regard.Translator)
     assert run.model is run.model
-    (scores,) = run.evaluate().values()
-    assert [each["name"] for each in scores][:1] == ["BLEU"]
-    assert run.view("ba de").weights
+    assert run.evaluate()["mine"].stored()[0]["name"] == "BLEU"
+    assert run.view("ba de").parts[0].weights
     assert run.page() == Path("runs/toy/curve.html")
     assert "curve" in Path("runs/toy/curve.html").read_text(encoding="utf-8")
     assert "done" in repr(run)

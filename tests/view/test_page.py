@@ -17,6 +17,7 @@ from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.page import SCRIPTS, VIEWS, in_a_frame, render, scenes_of, write_page
 from regard.tasks.translation.translator import Translator
 from regard.view.arrays import unpack
+from regard.view.document import document
 from tests.conftest import made_up_sentences
 from tests.view.pages import SOURCE, TARGET, at_random, seen
 
@@ -105,7 +106,7 @@ def test_a_sentence_stays_data(text: str) -> None:
 
 def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
     found = Elements(page(seen()))
-    assets = Path(render.__code__.co_filename).parent / "assets"
+    assets = Path(document.__code__.co_filename).parent / "assets"
     for kind, names in (("style", ("page", *VIEWS)), ("script", SCRIPTS)):
         inlined = found.texts[kind][-1]
         places = [

@@ -92,11 +92,11 @@ class WorkerPool:
         """Batches, the longest first → their answers. Until a process is there, this one works from the other end."""
         pool = self._processes()
         begun = pool.submit(_has_begun)
-        waiting: list[Future[Answers]] = [pool.submit(_decode, *batch) for batch in work]
-        own: list[Answers] = []
-        while not begun.done() and len(own) < len(work) and waiting[-1 - len(own)].cancel():
-            own.append(self.engine.decode(*work[-1 - len(own)]))
-        return [future.result() for future in waiting[: len(work) - len(own)]] + own[::-1]
+        left, own = list(work), list[Answers]()
+        while left and not begun.done():  # handed out only then: Python 3.11 stumbles over what is taken back
+            own.append(self.engine.decode(*left.pop()))
+        waiting: list[Future[Answers]] = [pool.submit(_decode, *batch) for batch in left]
+        return [future.result() for future in waiting] + own[::-1]
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:
