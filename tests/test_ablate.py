@@ -192,7 +192,7 @@ def test_a_trial_that_fails_is_told_and_tried_again(toy: Path, tmp_path: Path) -
     said = io.StringIO()
     draw(table, Console(file=said, width=120))
     assert "failed" in said.getvalue()
-    assert "the loss is nan" in said.getvalue()
+    assert "no possible output" in " ".join(said.getvalue().split())
 
 
 def test_an_interrupted_trial_has_no_result(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

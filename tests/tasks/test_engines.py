@@ -231,8 +231,8 @@ class Failing:
 @pytest.mark.parametrize(("how", "message"), [("die", "`workers` 1"), ("raise", "what went wrong")])
 def test_a_process_that_fails_says_so(how: str, message: str) -> None:
     pool = WorkerPool(Failing(how), workers=2)
-    with pytest.raises(UsageError, match=message):
-        pool.decode([[5] * 50] * 9, Search(beam=1), SETTINGS)
+    with pytest.raises(UsageError, match=message):  # enough that some are left when the processes have begun
+        pool.decode([[5] * 50] * 2_000, Search(beam=1), SETTINGS)
 
 
 def test_control_c_does_not_wait_for_the_processes() -> None:
