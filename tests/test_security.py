@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import re
@@ -329,3 +330,53 @@ def test_every_row_of_the_threat_table_names_a_test_that_is_there() -> None:
         assert named, threat
         for file, test in named:
             assert re.search(rf"\bdef {test}\(", (ROOT / file).read_text(encoding="utf-8")), f"{file} has no {test}"
+
+
+UNSAFE = {"pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+
+
+def test_no_code_is_made_of_what_is_read() -> None:
+    """Nor is anything unpickled: that runs what the data says. Processes are sent things by multiprocessing alone."""
+    found = [
+        f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+        for path in sorted((ROOT / "regard").rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if unsafe(node)
+    ]
+    assert not found
+
+
+def unsafe(node: ast.AST) -> bool:
+    if isinstance(node, ast.Import):
+        return any(each.name.split(".")[0] in UNSAFE for each in node.names)
+    if isinstance(node, ast.ImportFrom):
+        return (node.module or "").split(".")[0] in UNSAFE or any("Pickler" in each.name for each in node.names)
+    if isinstance(node, ast.Name):  # by itself too: handed on, it is called elsewhere
+        return node.id in {"eval", "exec", "__import__"}
+    if isinstance(node, ast.Attribute) and "Pickler" in node.attr:
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    called, options = ast.unparse(node.func), {each.arg: each.value for each in node.keywords}
+    unpickling = options.get("allow_pickle", options.get("weights_only"))
+    if called in {"torch.load", "np.load", "numpy.load", "pd.read_pickle"}:
+        safe = called == "torch.load"
+        return not (isinstance(unpickling, ast.Constant) and unpickling.value is safe)
+    return called in {"compile", "torch.jit.load", "torch.package.PackageImporter"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import pickle", "from marshal import loads", "from multiprocessing.reduction import ForkingPickler",
+        "torch.load(path)", "torch.load(path, weights_only=False)", "torch.load(path, weights_only=unsafe)",
+        "np.load(path, allow_pickle=True)", "eval(text)", "map(exec, texts)", "reduction.ForkingPickler.loads(data)",
+    ],
+)  # fmt: skip
+def test_what_counts_as_unsafe(line: str) -> None:
+    assert any(map(unsafe, ast.walk(ast.parse(line))))
+
+
+@pytest.mark.parametrize("line", ["torch.load(path, weights_only=True)", "model.eval()", "re.compile(text)"])
+def test_what_counts_as_safe(line: str) -> None:
+    assert not any(map(unsafe, ast.walk(ast.parse(line))))

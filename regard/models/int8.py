@@ -10,7 +10,7 @@ N rows · I inputs · O outputs
 from __future__ import annotations
 
 import warnings
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -29,7 +29,8 @@ class Int8Linear(nn.Module):
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         super().__init__()
         self.bias = bias
-        self.packed = _pack(weight.detach())
+        weight = weight.detach()
+        self.packed = _pack(weight, weight.abs().amax(1).clamp_(min=TINY).double() / WEIGHT_STEPS)
         self.out_features, self.in_features = weight.shape
 
     def forward(self, x: Tensor) -> Tensor:
@@ -40,13 +41,27 @@ class Int8Linear(nn.Module):
         )
         return product.mul_(largest) if self.bias is None else torch.addcmul(self.bias, product, largest)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is packed is of this CPU and of this process; others are sent the integers, and pack them again."""
+        rounded, _ = torch.ops.quantized.linear_unpack(self.packed)
+        # As arrays: torch would put tensors into shared memory, which is small in many containers.
+        integers = rounded.int_repr().numpy(), rounded.q_per_channel_scales().numpy()
+        return {**self.__dict__, "packed": integers}
 
-def _pack(weight: Tensor) -> torch.ScriptObject:
-    """weight [O, I] → what the kernel reads."""
-    steps = weight.abs().amax(1).clamp_(min=TINY).double() / WEIGHT_STEPS  # [O]
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        integers, steps = map(torch.from_numpy, state["packed"])
+        super().__setstate__({**state, "packed": _pack(integers, steps)})
+
+
+def _pack(rounded: Tensor, steps: Tensor) -> torch.ScriptObject:
+    """rounded [O, I]: multiples of each output's step [O] as integers, or still to be rounded → what the kernel reads."""
+    zeros = torch.zeros(len(steps), dtype=torch.long)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch wants these functions replaced some day; the kernel has no other door
-        rounded = torch.quantize_per_channel(weight, steps, torch.zeros(len(steps), dtype=torch.long), 0, torch.qint8)
+        if rounded.dtype == torch.int8:
+            rounded = torch._make_per_channel_quantized_tensor(rounded, steps, zeros, 0)
+        else:
+            rounded = torch.quantize_per_channel(rounded, steps, zeros, 0, torch.qint8)
     packed: torch.ScriptObject = torch.ops.quantized.linear_prepack(rounded, None)
     return packed
 

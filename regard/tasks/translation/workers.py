@@ -13,15 +13,17 @@ import os
 import shutil
 import signal
 import sys
-import warnings
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 from tempfile import mkdtemp
 
 import torch
+from torch import Tensor
 
 from regard import config
 from regard.allocator import keep_memory
@@ -29,6 +31,7 @@ from regard.decoding.batches import in_batches
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search
 from regard.errors import UsageError
+from regard.models.sharing import copy_for_processes
 from regard.tasks.translation.native import Native
 
 Answers = list[list[Hypothesis]]
@@ -100,14 +103,14 @@ class WorkerPool:
 
     def _processes(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            # In a folder that only this person can read, and only named to the processes: one that cannot start would
-            # let Python wait for ever if it were sent this much.
-            folder = Path(mkdtemp(prefix="regard-"))
-            self._forget = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)  # at the latest at the end
-            stored = folder / "engine"
-            torch.save(self.engine, stored)
+            folder = Path(mkdtemp(prefix="regard-"))  # which only this person can read
             afresh = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, afresh, _begin, (stored,))
+            told: SimpleQueue[Engine | UsageError] = afresh.SimpleQueue()
+            self._forget = weakref.finalize(self, _forget, folder, told)  # at the latest at the end
+            sent = copy_for_processes(self.engine, _tensors(self.engine), folder / "tensors")
+            # A thread tells them: a pipe holds little, and who sends more to a process that cannot start waits for ever.
+            threading.Thread(target=_tell, args=(told, sent, self.workers), daemon=True).start()
+            self._pool = ProcessPoolExecutor(self.workers, afresh, _begin, (told,))
         return self._pool
 
 
@@ -119,25 +122,54 @@ def native_of(engine: Engine) -> Native | None:
 
 Work = tuple[Sequence[Sequence[int]], Search, config.Decoding, Sequence[Sequence[int]]]
 
-# In a worker process: the engine that it was told of.
-_own: list[Engine] = []
+
+def _tensors(engine: Engine) -> list[Tensor]:
+    """Those of which one copy in memory is enough; any others are sent as they are."""
+    if not isinstance(engine, Native) or not isinstance(engine.model, torch.nn.Module):
+        return []
+    lists = engine.shortlists
+    return [*engine.model.parameters(), *engine.model.buffers(), *((*lists.lexicon, lists.weight) if lists else ())]
 
 
-def _begin(stored: Path) -> None:
+def _tell(told: SimpleQueue[Engine | UsageError], engine: Engine | UsageError, workers: int) -> None:
+    """To as many as there will be; a plug-in's model may hold what cannot be sent, and then they are told so."""
+    try:
+        for _ in range(workers):
+            told.put(engine)
+    except OSError:
+        return  # closed meanwhile: nobody wants to know any more
+    except Exception as error:
+        why = UsageError(f"the model cannot be sent to other processes ({error}); `workers` 1 needs none")
+        _tell(told, why, workers)
+
+
+def _forget(folder: Path, told: SimpleQueue[Engine | UsageError]) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    told.close()
+
+
+# In a worker process: the engine that it was told of, or why there is none.
+_own: list[Engine | UsageError] = []
+
+
+def _begin(told: SimpleQueue[Engine | UsageError]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent answers Ctrl-C, once
     torch.set_num_threads(1)
     keep_memory()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of torch about itself, when it reads 8-bit matrices
-        # The file is the parent's own, of a moment ago, and no stranger's. Mapped, its weights are in memory once for all.
-        _own.append(torch.load(stored, mmap=True, weights_only=False))
+    _own.append(told.get())
 
 
 def _has_begun() -> bool:
-    return bool(_own)
+    return bool(_engine())
+
+
+def _engine() -> Engine:
+    if isinstance(_own[0], UsageError):
+        raise _own[0]
+    return _own[0]
 
 
 def _decode(
     sources: Sequence[Sequence[int]], options: Search, settings: config.Decoding, prefixes: Sequence[Sequence[int]]
 ) -> Answers:
-    return _own[0].decode(sources, options, settings, prefixes)
+    return _engine().decode(sources, options, settings, prefixes)
