@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -80,13 +80,16 @@ class Rehearsed:
 
 
 def rehearse(
-    recipe: str | Path | config.Recipe, *, overrides: Sequence[str] = (), data: str | Path | None = None
+    recipe: config.Recipe | str | Path | Mapping[str, Any],
+    *,
+    overrides: Mapping[str, Any] | Iterable[str] = (),
+    data: str | Path | None = None,
 ) -> Rehearsed:
     """Find what training a recipe would need and what is wrong with it: builds the model and takes two steps.
 
-    The recipe is a file with `overrides` such as `model.heads=4` and its files in the folder `data`, or an object.
+    Recipe, `overrides` and `data` are what `regard.train` takes.
     """
-    settings = recipes.given(recipe, overrides, data)
+    settings = recipes.read(recipe, overrides, data)
     require_tensorboard(settings.training)
     training, row = settings.training, find_task(settings.task)
     torch.manual_seed(training.seed)

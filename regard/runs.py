@@ -8,7 +8,6 @@ import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
-from dataclasses import fields
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +22,7 @@ from regard import __version__, config, load
 from regard.allocator import keep_memory
 from regard.checkpoint import MODEL, load_weights, replacing
 from regard.config import recipes
+from regard.config.field import free_settings
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
 from regard.files import alone_in
@@ -39,17 +39,6 @@ from regard.view.curve import load_curve, write_curves
 CONFIG = "config.toml"
 # When this file is imported: what cannot be told should be said before training, not after.
 VERSIONS = {"regard": __version__, **{name: version(name) for name in ("torch", "sentencepiece", "numpy")}}
-
-# Settings that may change when a run goes on: they do not touch what was computed so far. `accumulate` may as long as
-# an update keeps its number of parts (see `basis`): two processes can take over from one that accumulates two parts.
-MAY_CHANGE = {
-    "training": {
-        "updates", "minutes", "patience", "threads", "device", "tensorboard", "checkpoint_every", "compile", "sharding",
-        "accumulate", "probes", "probe_every",
-    },
-    "data": {"folder", "test", "download", "prepared"},
-    "decoding": {field.name for field in fields(config.Decoding)},
-}  # fmt: skip
 
 
 class Run:
@@ -125,7 +114,6 @@ def train(
     `on_update`.
     """
     settings = recipes.read(recipe, overrides, data)
-    recipes.require_data(settings)
     folder = Path("runs") / settings.name if run is None else Path(run)
     console = show if isinstance(show, Console) else Console(quiet=not show)
     return Run(folder, settings, _train(settings, folder, console, on_update, on_validation))
@@ -244,7 +232,7 @@ def check_same_run(folder: Path, recipe: config.Recipe) -> None:
         for section, content in now.items()
         if isinstance(content, dict)
         for key, value in content.items()
-        if key not in MAY_CHANGE.get(section, set()) and before[section].get(key) != value
+        if key not in free_settings(getattr(recipe, section)) and before[section].get(key) != value
     ]
     if changed:
         raise CheckpointError(

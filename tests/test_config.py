@@ -18,7 +18,7 @@ from hypothesis import strategies as some
 
 from regard import config
 from regard.config import TASKS, Recipe, TranslationRecipe, recipes
-from regard.config.field import Bounds, bounds_of
+from regard.config.field import Bounds, bounds_of, free_settings
 from regard.config.recipes import load, parse, require_data
 from regard.errors import ConfigError
 
@@ -614,6 +614,14 @@ def test_every_setting_has_a_sentence(section: str) -> None:
     for key, sentence in sentences.items():
         assert sentence.rstrip().endswith((".", "…")), f"{section}.{key}"
         assert "|" not in sentence, f"{section}.{key}: a bar would break the table"
+
+
+def test_what_may_change_when_a_run_goes_on() -> None:
+    assert free_settings(config.ParallelText) == {"test", "folder", "download", "prepared"}
+    assert free_settings(config.Decoding) == {each.name for each in fields(config.Decoding)}
+    assert {"updates", "minutes", "device", "probes"} < free_settings(config.TranslationTraining)
+    assert not {"seed", "batch_tokens", "clip", "metric", "average"} & free_settings(config.TranslationTraining)
+    assert not free_settings(config.Transformer) | free_settings(config.Tokenizer)
 
 
 def test_the_settings_page_is_up_to_date() -> None:

@@ -44,5 +44,5 @@ def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
     task = task_settings(recipe.task)
     given = "" if recipe.data.test else "".join(f" --{name} FILE" for name in task.text_options)
     print(f"Next: regard evaluate {folder}{given}    or: regard {task.verb} {folder} 'some text'")
-    if getattr(recipe.training, "probes", 0):
+    if recipe.training.filmed:
         print(f"How its attention formed: regard view {folder} -o movie.html")

@@ -27,13 +27,13 @@ class Data:
     """Training data: TSV, or what else the task reads. Plain, .gz or .xz."""
     valid: tuple[str, ...] = setting((), path="file")
     """Validation data, in the same form; never trained on."""
-    test: Mapping[str, tuple[str, ...]] = setting({}, path="file")
+    test: Mapping[str, tuple[str, ...]] = setting({}, path="file", free=True)
     """Test sets by name, each in the same form."""
-    folder: str = setting("", path="place")
+    folder: str = setting("", path="place", free=True)
     """Where relative paths start, itself relative to the recipe's folder; `--data` or REGARD_DATA wins over it."""
-    download: Mapping[str, str] = setting({}, path="place")
+    download: Mapping[str, str] = setting({}, path="place", free=True)
     """For a file that is not there: `path = "URL sha256"`, fetched once over https, checked, and put below the data folder."""
-    prepared: str = setting("prepared", path="place")
+    prepared: str = setting("prepared", path="place", free=True)
     """Folder that keeps what is ready for training; outside of the recipe's and the current folder only with `--set`."""
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import Field, field
+from dataclasses import Field, field, fields
 from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -19,6 +19,8 @@ class Bounds(NamedTuple):
     path: str = ""
     """`file`: it names files, which a model file keeps by names that lead out of no folder. `place`: it belongs to the machine
     that trains, and a model file says nothing of it."""
+    free: bool = False
+    """It may change when a run goes on: it does not touch what was computed so far."""
 
     def broken_by(self, number: float) -> str:
         """The bound that a number breaks, or nothing."""
@@ -37,9 +39,10 @@ def setting(
     below: float | None = None,
     choices: tuple[str, ...] = (),
     path: str = "",
+    free: bool = False,
 ) -> T:
     """A field with bounds. Numbers are at least 0 unless it says otherwise."""
-    bounds = {"bounds": Bounds(least, most, below, choices, path)}
+    bounds = {"bounds": Bounds(least, most, below, choices, path, free)}
     made: Any = (
         field(default_factory=lambda: dict(default), metadata=bounds)
         if isinstance(default, Mapping)
@@ -51,3 +54,8 @@ def setting(
 def bounds_of(each: Field[Any]) -> Bounds:
     found: Bounds = each.metadata.get("bounds", Bounds())
     return found
+
+
+def free_settings(section: Any) -> set[str]:
+    """Of a section, the settings that may change when a run goes on."""
+    return {each.name for each in fields(section) if bounds_of(each).free}

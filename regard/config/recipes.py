@@ -33,7 +33,7 @@ R = TypeVar("R", bound=Recipe)
 def load(
     path: str | Path, overrides: Iterable[str] = (), folder: str | Path | None = None, *, finished: bool = False
 ) -> Recipe:
-    """Read a recipe. `folder` (`--data`, REGARD_DATA) says where its data is; else `data.folder`, else its own folder.
+    """Read a recipe's file. `folder` (`--data`, REGARD_DATA) says where its data is; else `data.folder`, else its own folder.
 
     `bundled:NAME` is a recipe that comes with regard. `finished` is the one in a run folder: from it nothing is prepared
     or downloaded any more.
@@ -61,17 +61,15 @@ def load(
         drop_unheeded(given)
     for note in () if finished else notes:  # nobody will mend what a run wrote down
         print(f"regard: {called}: {note}", file=sys.stderr)
-    mistakes = [] if folder is None or Path(folder).is_dir() else [f"no folder {folder} to take data from"]
-    overrides = tuple(overrides)
-    mistakes += _override(given, overrides)
-    recipe, more = _build(given, Origin(path, text, overrides))
-    if mistakes + more:
-        raise ConfigError(mistakes + more)
+    origin = Origin(path, text, tuple(overrides))
+    recipe = _overridden(given, origin, folder)
     data = replace(recipe.data, folder=str(Path(folder or path.parent / recipe.data.folder).resolve()))
     if finished:
         return replace(recipe, data=replace(data, download={}))
-    said = {override.partition("=")[0].strip() for override in overrides} | ({"data.folder"} if folder else set())
-    if mistakes := _elsewhere(data, path, said, Origin(path, text, overrides)):
+    said = {override.partition("=")[0].strip() for override in origin.overrides} | (
+        {"data.folder"} if folder else set()
+    )
+    if mistakes := _elsewhere(data, path, said, origin):
         raise ConfigError(mistakes)
     return replace(recipe, data=data)
 
@@ -100,23 +98,30 @@ def read(
     overrides: Mapping[str, Any] | Iterable[str] = (),
     folder: str | Path | None = None,
 ) -> Recipe:
-    """A recipe by its file, as nested tables, or as it is; overrides also as `{"model.heads": 4}`."""
+    """A recipe to train with: by its file (see `load`), as nested tables, or as it is; overrides also as `{"model.heads": 4}`."""
     if isinstance(overrides, Mapping):
         overrides = list(_stated(overrides))
     if isinstance(recipe, (str, Path)):
-        return load(recipe, overrides, folder)
-    if not isinstance(recipe, (Recipe, Mapping)):
+        found = load(recipe, overrides, folder)
+    elif isinstance(recipe, (Recipe, Mapping)):
+        given = to_dict(recipe) if isinstance(recipe, Recipe) else copy.deepcopy(dict(recipe))
+        renamed(given)
+        found = _overridden(given, Origin(Path("the recipe"), overrides=tuple(overrides)), folder)
+        found = replace(found, data=replace(found.data, folder=str(Path(folder or found.data.folder).resolve())))
+    else:
         raise UsageError(f"a recipe is a TOML file, nested tables or a Recipe, not {recipe!r}")
-    if folder is not None and not Path(folder).is_dir():
-        raise ConfigError([f"no folder {folder} to take data from"])
-    given = to_dict(recipe) if isinstance(recipe, Recipe) else copy.deepcopy(dict(recipe))
-    renamed(given)
-    overrides = tuple(overrides)
-    mistakes = _override(given, overrides)
-    found, more = _build(given, Origin(Path("the recipe"), overrides=overrides))
+    require_data(found)
+    return found
+
+
+def _overridden(given: dict[str, Any], origin: Origin, folder: str | Path | None) -> Recipe:
+    """The recipe that is given, with its overrides; all that is wrong is said at once."""
+    mistakes = [] if folder is None or Path(folder).is_dir() else [f"no folder {folder} to take data from"]
+    mistakes += _override(given, origin.overrides)
+    recipe, more = _build(given, origin)
     if mistakes + more:
         raise ConfigError(mistakes + more)
-    return replace(found, data=replace(found.data, folder=str(Path(folder or found.data.folder).resolve())))
+    return recipe
 
 
 def _stated(overrides: Mapping[str, Any], section: str = "") -> Iterator[str]:
@@ -136,19 +141,8 @@ def load_as(kind: type[R], path: str | Path, overrides: Iterable[str] = (), fold
     return recipe
 
 
-def given(recipe: str | Path | Recipe, overrides: Iterable[str] = (), folder: str | Path | None = None) -> Recipe:
-    """A recipe to train with: from its file, or as it is."""
-    if isinstance(recipe, Recipe):
-        if overrides or folder is not None:
-            raise UsageError("overrides and a data folder are for the file of a recipe; this one is as it is")
-    else:
-        recipe = load(recipe, overrides, folder)
-    require_data(recipe)
-    return recipe
-
-
 def parse(settings: Mapping[str, Any], where: str = "settings") -> Recipe:
-    """A recipe from nested dictionaries, such as those stored in a model file."""
+    """A recipe as a model file stores it: nested dictionaries, that nobody overrides or trains with."""
     given = dict(settings)
     renamed(given)
     recipe, mistakes = _build(given, Origin(Path(where)))

@@ -14,11 +14,12 @@ class Training:
 
     batch_tokens: int = setting(4_096, least=1, most=100_000_000)
     """Tokens per update (of the target, where there are two texts), summed over accumulation and all processes."""
-    accumulate: int = setting(1, least=1, most=1_000_000)
-    """Micro-batches that each process computes one after another before an update; divides the memory needed."""
-    updates: int = setting(10_000, least=1)
+    accumulate: int = setting(1, least=1, most=1_000_000, free=True)
+    """Micro-batches that each process computes one after another before an update; divides the memory needed.
+    When a run goes on, an update must keep its number of them: two processes can take over from one that accumulates two."""
+    updates: int = setting(10_000, least=1, free=True)
     """Updates in all; schedules end here."""
-    minutes: float = 0.0
+    minutes: float = setting(0.0, free=True)
     """Minutes spent on updates after which training stops all the same; 0: never."""
     learning_rate: float = setting(7e-4, most=1_000)
     """Peak of the schedule, reached at the end of the warm-up."""
@@ -38,11 +39,11 @@ class Training:
     """Share of the target probability spread over all answers."""
     validate_every: int = setting(500, least=1)
     """Updates between validations; each one writes a checkpoint."""
-    checkpoint_every: int = 0
+    checkpoint_every: int = setting(0, free=True)
     """Updates between further checkpoints, so that a killed run loses little; 0: only with validations."""
     metric: str = "loss"
     """What decides which weights are best on the validation data: `loss` (lower), or what the task counts (higher)."""
-    patience: int = 0
+    patience: int = setting(0, free=True)
     """Validations without a better metric after which training stops; 0: never."""
     average: int = setting(5, least=1, most=1_000)
     """Checkpoints whose mean becomes the model; 1: the single best or last."""
@@ -50,18 +51,23 @@ class Training:
     """`last` or `best`: which checkpoints are averaged, and kept on disk."""
     seed: int = setting(1, most=2**63 - 1)
     """Everything random follows from it."""
-    threads: int = setting(0, most=4_096)
+    threads: int = setting(0, most=4_096, free=True)
     """CPU threads; 0: one per core (shared among processes)."""
-    device: str = setting("auto", choices=("auto", "cpu", "cuda"))
+    device: str = setting("auto", choices=("auto", "cpu", "cuda"), free=True)
     """`auto`, `cpu` or `cuda`."""
     precision: str = setting("auto", choices=("auto", "float32"))
     """`auto` (bfloat16 autocast on CUDA, float32 on CPU) or `float32`."""
-    compile: bool = False
+    compile: bool = setting(False, free=True)
     """Let torch.compile fuse the model (CUDA)."""
-    sharding: str = setting("none", choices=("none", "full"))
+    sharding: str = setting("none", choices=("none", "full"), free=True)
     """Under torchrun: `none` (DDP, each process holds the model) or `full` (FSDP2, it is split)."""
-    tensorboard: bool = False
+    tensorboard: bool = setting(False, free=True)
     """Also write TensorBoard events into the run folder."""
+
+    @property
+    def filmed(self) -> bool:
+        """Whether a run keeps how its attention forms, for a movie."""
+        return False
 
     def impossible(self) -> Iterator[str]:
         """What is wrong though each setting alone is right."""

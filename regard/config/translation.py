@@ -111,30 +111,34 @@ class TranslationTraining(Training):
     metric: str = "bleu"
     validate_sentences: int = setting(1_000, least=1)
     """Validation sentences that are translated (greedily) for BLEU; the loss uses all of them."""
-    probes: int = setting(0, most=1_000)
+    probes: int = setting(0, most=1_000, free=True)
     """Validation sentences whose attention is kept while it forms, for the movie of `regard view`; 0: none."""
-    probe_every: int = 0
+    probe_every: int = setting(0, free=True)
     """Updates between two frames of the movie, besides one at every validation; 0: only those."""
+
+    @property
+    def filmed(self) -> bool:
+        return self.probes > 0
 
 
 @dataclass(frozen=True)
 class Decoding:
     """`[decoding]`: how sentences are written once the model is trained; every verb can override it."""
 
-    beam: int = setting(5, least=1, most=100)
+    beam: int = setting(5, least=1, most=100, free=True)
     """Hypotheses kept side by side; 1 is greedy. More than 100 are refused: translations get worse long before (Koehn and
     Knowles 2017), and each costs its share of memory and time."""
-    length_penalty: str = setting("paper", choices=("paper", "mean", "none"))
+    length_penalty: str = setting("paper", choices=("paper", "mean", "none"), free=True)
     """`paper` divides a score by ((5 + length) / 6) ** alpha, `mean` by the length, `none` by nothing."""
-    alpha: float = 0.6
+    alpha: float = setting(0.6, free=True)
     """Strength of the paper's length penalty."""
-    max_ratio: float = 2.0
+    max_ratio: float = setting(2.0, free=True)
     """Longest output as a multiple of the source's tokens …"""
-    max_extra: int = 20
+    max_extra: int = setting(20, free=True)
     """… plus this many."""
-    no_repeat_ngram: int = 0
+    no_repeat_ngram: int = setting(0, free=True)
     """Never write the same run of this many tokens twice; 0: allowed."""
-    batch_tokens: int = setting(4_096, least=1, most=100_000_000)
+    batch_tokens: int = setting(4_096, least=1, most=100_000_000, free=True)
     """Source tokens decoded together, counting each hypothesis."""
 
 

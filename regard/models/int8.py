@@ -50,7 +50,7 @@ class Int8Linear(nn.Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         integers, steps = map(torch.from_numpy, state["packed"])
-        super().__setstate__({**state, "packed": _pack(integers, steps)})
+        super().__setstate__({**state, "packed": _pack(integers, steps)})  # type: ignore[no-untyped-call]
 
 
 def _pack(rounded: Tensor, steps: Tensor) -> torch.ScriptObject:

@@ -58,7 +58,7 @@ class _Sent:
 
 
 def _received(file: Path, name: str, turned: bool, parameter: bool) -> Tensor:
-    tensor: Tensor = _opened(file).get_tensor(name)
+    tensor: Tensor = _opened(file).get_tensor(name)  # type: ignore[no-untyped-call]
     tensor = tensor.t() if turned else tensor
     return nn.Parameter(tensor, requires_grad=False) if parameter else tensor
 

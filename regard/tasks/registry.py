@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
@@ -119,9 +119,9 @@ def build(settings: config.Model, *sizes: int) -> Any:
 
 
 def prepare(
-    recipe: str | Path | config.Recipe,
+    recipe: config.Recipe | str | Path | Mapping[str, Any],
     *,
-    overrides: Sequence[str] = (),
+    overrides: Mapping[str, Any] | Iterable[str] = (),
     data: str | Path | None = None,
     workers: int | None = None,
     show: bool = True,
@@ -129,10 +129,9 @@ def prepare(
 ) -> Prepared:
     """Open the prepared corpus of a recipe, as its task builds it; build it first if settings or data are new.
 
-    The recipe is a file with `overrides` such as `tokenizer.vocabulary=8000` and its text in the folder `data`, or an
-    object. `verify` reads all of what was there to see whether it is damaged.
+    Recipe, `overrides` and `data` are what `regard.train` takes. `verify` reads all of what was there to see whether it is damaged.
     """
-    settings = recipe if isinstance(recipe, config.Recipe) else recipes.given(recipe, overrides, data)
+    settings = recipes.read(recipe, overrides, data)
     prepared = prepare_with(settings, find_task(settings.task).data, workers=workers, show=show)
     for ids in (prepared.train, prepared.valid) if verify else ():
         ids.verify()

@@ -24,7 +24,7 @@ from regard.data.cleaning import Cleaner, Report, Seen
 from regard.data.encoding import Chunk
 from regard.data.ids import PairIds, PairWriter, smallest_type
 from regard.data.prepare import Prepared
-from regard.errors import DataError
+from regard.errors import ConfigError, DataError
 from regard.tasks.registry import prepare
 
 WORDS = [a + b for a in ("ba", "do", "ki", "mu", "le") for b in ("ra", "so", "ti", "nu", "ge")]
@@ -147,8 +147,17 @@ def test_a_corpus_that_the_rules_empty_is_refused_with_counts(recipe: Translatio
 
 
 def test_a_recipe_without_validation_text_is_refused(recipe: TranslationRecipe) -> None:
-    with pytest.raises(DataError, match=r"data\.valid names 0 files"):
+    with pytest.raises(ConfigError, match=r"data\.valid is not set"):
         prepare(replace(recipe, data=replace(recipe.data, valid=())), show=False)
+
+
+def test_a_recipe_in_hand_can_be_overridden(recipe: TranslationRecipe) -> None:
+    """Overrides of one that was no file went unheard."""
+    assert len(prepare(recipe, overrides=["data.max_tokens=7"], show=False).train) < len(
+        prepare(recipe, show=False).train
+    )
+    with pytest.raises(ConfigError, match="no folder"):
+        prepare(recipe, data="nowhere", show=False)
 
 
 def test_the_number_of_workers_changes_nothing(recipe: TranslationRecipe, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ import time
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -183,13 +184,7 @@ class Parallel:
         for _ in range(20):
             (one @ two).exp().sum()
 
-    def decode(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: Search,
-        settings: config.Decoding,
-        prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
+    def decode(self, sources: Sequence[Sequence[int]], *rest: Any, **options: Any) -> list[list[Hypothesis]]:
         if multiprocessing.parent_process() is None:
             time.sleep(0.05)  # leave some for the others
         self.compute()
@@ -211,13 +206,7 @@ class Failing:
         self.how = how
         self.held = (lambda: None) if how == "stay" else None  # cannot be sent
 
-    def decode(
-        self,
-        sources: Sequence[Sequence[int]],
-        options: Search,
-        settings: config.Decoding,
-        prefixes: Sequence[Sequence[int]] | None = None,
-    ) -> list[list[Hypothesis]]:
+    def decode(self, sources: Sequence[Sequence[int]], *rest: Any, **options: Any) -> list[list[Hypothesis]]:
         if self.how in ("die", "stay"):
             if multiprocessing.parent_process() is None:
                 time.sleep(0.1)

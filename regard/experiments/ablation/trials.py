@@ -22,10 +22,11 @@ from rich.console import Console
 
 import regard
 from regard.config import TranslationRecipe, recipes
+from regard.config.field import free_settings
 from regard.errors import CheckpointError, RegardError
 from regard.experiments.ablation.rows import Row
 from regard.files import replacing
-from regard.runs import CONFIG, MAY_CHANGE, check_same_run, train
+from regard.runs import CONFIG, check_same_run, train
 from regard.tasks.registry import count_parameters, find_task, prepare
 from regard.tasks.trained import load_trained
 from regard.tasks.translation.evaluation import TestSet
@@ -67,7 +68,7 @@ class Measured:
 def basis(trial: Trial, test_set: TestSet, checksums: Mapping[str, str]) -> dict[str, Any]:
     """All that a trial's result rests on: with anything else it would have to be made again."""
     settings = recipes.to_dict(trial.recipe)
-    for key in MAY_CHANGE["data"]:
+    for key in free_settings(trial.recipe.data):
         del settings["data"][key]
     test = hashlib.sha256(json.dumps([test_set.sources, test_set.references]).encode()).hexdigest()
     return {"settings": settings, "test": test, "text": dict(checksums)}

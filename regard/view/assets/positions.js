@@ -215,8 +215,10 @@ function drawPositionCurve(values, mark) {
 }
 
 // A slider over one axis, and the curve that belongs to where it is.
-/** @type {(settings: { id: string, name: string, most: number, value: number, onmove: (value: number) => void }) => HTMLElement} */
-function makePositionSlider({ id, name, most, value, onmove }) {
+/** @type {(axis: "dimension" | "position", most: number, follow: () => void) => HTMLElement} */
+function makePositionSlider(axis, most, follow) {
+  const id = `positions-${axis}`;
+  const value = positionsChoice[axis];
   const output = make("output", { for: id }, String(value));
   const input = make("input", {
     type: "range",
@@ -226,10 +228,11 @@ function makePositionSlider({ id, name, most, value, onmove }) {
     value,
     oninput: () => {
       output.textContent = input.value;
-      onmove(Number(input.value));
+      positionsChoice[axis] = Number(input.value);
+      follow();
     },
   });
-  return make("label", { class: "slider" }, make("span", {}, name), input, output);
+  return make("label", { class: "slider" }, make("span", {}, say(POSITIONS[axis])), input, output);
 }
 
 // Every two rows multiplied: [P, D] → [P, P].
@@ -281,16 +284,7 @@ function drawPositionTable(table, sinusoidal) {
         draw();
       },
     }),
-    makePositionSlider({
-      id: "positions-dimension",
-      name: say(POSITIONS.dimension),
-      most: width - 1,
-      value: positionsChoice.dimension,
-      onmove: (dimension) => {
-        positionsChoice.dimension = dimension;
-        follow();
-      },
-    }),
+    makePositionSlider("dimension", width - 1, follow),
     plot,
   );
 }
@@ -324,21 +318,7 @@ function drawPositionProducts(table, sinusoidal) {
           draw();
         },
       }),
-      make(
-        "div",
-        {},
-        makePositionSlider({
-          id: "positions-position",
-          name: say(POSITIONS.position),
-          most: positions - 1,
-          value: positionsChoice.position,
-          onmove: (position) => {
-            positionsChoice.position = position;
-            follow();
-          },
-        }),
-        plot,
-      ),
+      make("div", {}, makePositionSlider("position", positions - 1, follow), plot),
     ),
   );
 }
