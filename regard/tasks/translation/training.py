@@ -46,6 +46,7 @@ class TranslationTraining:
     ) -> None:
         self.recipe, self.tokenizer, self.device = recipe, prepared.assets.tokenizer, device
         self.train, self.valid = prepared.train, prepared.valid
+        self.sentences: int = prepared.report.sentences
         budget = max(1, recipe.training.batch_tokens // micro_batches)
         self.batches = TokenBatches(self.train.lengths, budget, recipe.training.seed)
         self.sources, self.references = self._validation_text()
@@ -85,7 +86,8 @@ class TranslationTraining:
     def finish(self, averaged: Callable[[], Model]) -> Finished:
         # All but one in a thousand sources are at most this long: what the model can be trusted with.
         longest = int(np.quantile(self.train.lengths[:, 0], 0.999))
-        return Finished(TranslationAssets(self.tokenizer, self._lexicon), provenance={"source_tokens": longest})
+        told = {"source_tokens": longest, "source_sentences": self.sentences}
+        return Finished(TranslationAssets(self.tokenizer, self._lexicon), provenance=told)
 
     @cached_property
     def _lexicon(self) -> Lexicon:

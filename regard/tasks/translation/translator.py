@@ -32,7 +32,7 @@ from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.native import Native, known_pairs, log_probabilities
 from regard.tasks.translation.results import Options, PairScore, Translation, concatenate
 from regard.tasks.translation.search_steps import search_steps
-from regard.tasks.translation.splitting import split_text
+from regard.tasks.translation.splitting import Part, split_text
 from regard.tasks.translation.workers import native_of
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Translator:
         self.model, self.tokenizer, self.recipe = computing.eval(), tokenizer, recipe
         self.provenance = provenance or {}
         self.longest = told_count(self.provenance, "source_tokens", recipe.data.max_tokens)
+        self.sentences = told_count(self.provenance, "source_sentences", 1)
 
     @overload
     def translate(self, text: str, **options: Unpack[Options]) -> Translation: ...
@@ -87,14 +88,16 @@ class Translator:
         if not isinstance(look_ahead, int) or look_ahead < 1:
             raise UsageError(f"look_ahead must be a whole number of at least 1, not {look_ahead!r}")
         search, settings = self.search_options(**options)
-        return self._blocks(texts, look_ahead, search, settings, self._prefix(options))
+        prefix, split = self._prefix(options), options.get("split", True)
+        self.split("", split)  # a mistake is told before anything is read
+        return self._blocks(texts, look_ahead, search, settings, prefix, split)
 
     def search_options(self, **given: Any) -> tuple[Search, config.Decoding]:
         """The recipe's decoding settings with the given ones over them; more outputs than its beam widen the beam."""
         if unknown := sorted(set(given) - set(Options.__annotations__)):
             hint = did_you_mean(unknown[0], Options.__annotations__)
             raise UsageError(f"unknown option {unknown[0]!r}.{hint} There are {', '.join(Options.__annotations__)}")
-        given = {name: value for name, value in given.items() if value is not None and name != "prefix"}
+        given = {name: value for name, value in given.items() if value is not None and name not in ("prefix", "split")}
         values = {**vars(self.recipe.decoding), **given}
         check_values(values)
         if "beam" not in given:
@@ -116,29 +119,43 @@ class Translator:
         return ids
 
     def _blocks(
-        self, texts: Iterable[str], look_ahead: int, search: Search, settings: config.Decoding, prefix: list[int]
+        self,
+        texts: Iterable[str],
+        look_ahead: int,
+        search: Search,
+        settings: config.Decoding,
+        prefix: list[int],
+        split: bool,
     ) -> Iterator[Translation]:
         before = 0
         for block in in_blocks(texts, look_ahead):
             for number, text in enumerate(block, start=before):
                 if not isinstance(text, str):
                     raise UsageError(f"text {number} (counting from 0) is {shown(text)}, not a string")
-            parts = [split_text(text, self.longest, self._tokens) for text in block]
-            sources = self.tokenizer.encode_all([part for of_text in parts for part in of_text], "source")
+            parts = [self.split(text, split) for text in block]
+            sources = self.tokenizer.encode_all([part.text for of_text in parts for part in of_text], "source")
             prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
             found = iter(self.engine.decode(sources, search, settings, prefixes))
             for of_text in parts:
-                yield self._join([next(found) for _ in of_text], search.nbest)
+                yield self._join(of_text, [next(found) for _ in of_text], search.nbest)
             before += len(block)
+
+    def split(self, text: str, sentences: bool = True) -> list[Part]:
+        """The parts in which a text is translated: as many sentences each as a line of the training text had; without
+        `sentences`, only what is longer than the model was trained for is cut."""
+        if not isinstance(sentences, bool):
+            raise UsageError(f"split must be True or False, not {shown(sentences)}")
+        most = self.sentences if sentences else 0
+        return split_text(text, self.longest, self._tokens, most, self.recipe.data.source_language)
 
     def _tokens(self, text: str) -> int:
         return len(self.tokenizer.encode(text, "source"))
 
-    def _join(self, parts: list[list[Hypothesis]], nbest: int) -> Translation:
+    def _join(self, parts: list[Part], found: list[list[Hypothesis]], nbest: int) -> Translation:
         """One translation from those of a text's parts; alternatives pair the n-th best of each part."""
         ranks = [
-            concatenate([self._read(part[min(rank, len(part) - 1)]) for part in parts], self._glue)
-            for rank in range(max(map(len, parts), default=0))
+            concatenate(parts, [self._read(best[min(rank, len(best) - 1)]) for best in found], self._glue)
+            for rank in range(max(map(len, found), default=0))
         ] or [Translation("", 0.0, [], [], "empty", parts=0)]
         return replace(ranks[0], alternatives=ranks) if nbest > 1 else ranks[0]
 
@@ -231,14 +248,14 @@ class Translator:
 
         Of a text that `translate` would split, one part is shown, counted from 0; `parts` of the answer tells how many.
         """
-        parts = self._parts(text)
+        parts = self._parts(text, options)
         if not 0 <= part < len(parts):
             raise UsageError(f"the text has no part {part}; its parts are 0 to {len(parts) - 1}")
         return self._attention(parts, part, options)
 
     def attentions(self, text: str, **options: Unpack[Options]) -> Iterator[Attention]:
         """The same of every part of a text, one after the other."""
-        parts = self._parts(text)
+        parts = self._parts(text, options)
         return (self._attention(parts, part, options) for part in range(len(parts)))
 
     def attention_names(self) -> dict[str, list[str]]:
@@ -250,11 +267,11 @@ class Translator:
             )
         return names
 
-    def _parts(self, text: str) -> list[str]:
+    def _parts(self, text: str, options: Options) -> list[str]:
         if not isinstance(text, str):
             raise UsageError(f"attention looks at one text, not at {shown(text)}")
         self.attention_names()
-        parts = split_text(text, self.longest, self._tokens)
+        parts = [part.text for part in self.split(text, options.get("split", True))]
         if not parts:
             raise UsageError("there is nothing to look at: the text is empty")
         return parts
