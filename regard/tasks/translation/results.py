@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from regard.tasks.translation.splitting import Part, join_texts
+from regard.tasks.translation.warnings import Doubt
 
 FinishReason = Literal["end", "length", "empty"]
 
@@ -31,6 +32,7 @@ class Options(TypedDict, total=False):
     seed: int
     prefix: str
     split: bool
+    warnings: bool
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Translation:
     """`end`: the model closed the sentence; `length`: it reached the length limit; `empty`: there was nothing to say."""
     parts: int = 1
     """How many parts the text was translated in: a sentence each, where the model was trained on single sentences."""
+    warnings: list[Doubt] | None = None
+    """Reasons to look again, if they were asked for: words left out or repeated, a length that is not usual."""
     alternatives: list[Translation] = field(default_factory=list)
     """The n best, this one first, when more than one was asked for; fewer than n if no more were found."""
 
@@ -64,6 +68,8 @@ class Translation:
             "finish_reason": self.finish_reason,
             "parts": self.parts,
         }
+        if self.warnings is not None:
+            content["warnings"] = [each.to_dict() for each in self.warnings]
         if self.alternatives:
             content["alternatives"] = [each.to_dict() for each in self.alternatives]
         return content
@@ -87,6 +93,7 @@ def concatenate(parts: Sequence[Part], found: Sequence[Translation], glue: str) 
         ],
         finish_reason="length" if "length" in reasons else "end",
         parts=len(found),
+        warnings=None if last.warnings is None else [doubt for each in found for doubt in each.warnings or ()],
     )
 
 
