@@ -90,6 +90,9 @@ Shortlist = Annotated[
 Worker = Annotated[
     int, typer.Option("--workers", min=0, help="Processes that share many sentences; 0: one for each core.")
 ]
+NoSplit = Annotated[
+    bool, typer.Option("--no-split", help="Translate a text whole, not sentence by sentence, unless it is too long.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 SourceFile = Annotated[Path | None, typer.Option("--source", metavar="FILE", help="Source sentences, one per line.")]
 TargetFile = Annotated[Path | None, typer.Option("--target", metavar="FILE", help="Their references, line-aligned.")]

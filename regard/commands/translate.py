@@ -15,6 +15,7 @@ from regard.commands.app import (
     Int8,
     Json,
     ModelName,
+    NoSplit,
     Shortlist,
     Worker,
     app,
@@ -45,6 +46,10 @@ def translate(
     alpha: Annotated[float | None, typer.Option(help="Strength of the paper's length penalty. [recipe's]")] = None,
     max_ratio: Annotated[float | None, typer.Option(help="Longest output as a multiple of the source …")] = None,
     max_extra: Annotated[int | None, typer.Option(help="… plus this many tokens.")] = None,
+    no_split: NoSplit = False,
+    no_warnings: Annotated[
+        bool, typer.Option("--no-warnings", help="Do not look for what speaks against an output: faster.")
+    ] = False,
     as_json: Json = False,
     engine: EngineName = "native",
     int8: Int8 = False,
@@ -59,23 +64,44 @@ def translate(
     options: dict[str, Any] = dict(
         beam=beam, nbest=nbest, sample=sample, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         prefix=prefix, no_repeat_ngram=no_repeat_ngram, length_penalty=length_penalty, alpha=alpha,
-        max_ratio=max_ratio, max_extra=max_extra,
+        max_ratio=max_ratio, max_extra=max_extra, split=not no_split, warnings=not no_warnings,
     )  # fmt: skip
     if not text and sys.stdin.isatty():
         options["look_ahead"] = 1
-    split = cut = 0
+    cut, doubted = 0, Doubted()
     answers = translator.stream(text or standard_input(), **options)
     for translation in counted(answers, "Translating", len(text) if text else None):
-        split += translation.parts > 1
         cut += translation.finish_reason == "length"
+        doubted.count(translation)
         write(translation, nbest, as_json)
-    if split:
-        say(
-            f"regard: {split} text(s) longer than the {translator.longest} tokens this model was trained for "
-            "were translated in parts, split at sentence ends where there are any"
-        )
     if cut:
         say(f"regard: {cut} output(s) reached the length limit; see --max-ratio")
+    for line in doubted.lines():
+        say(f"regard: {line}")
+
+
+class Doubted:
+    """What speaks against outputs, counted, with the first few lines of each kind."""
+
+    SHOWN = 3
+
+    def __init__(self) -> None:
+        self.lines_of: dict[str, list[str]] = {}
+        self.number = 0
+
+    def count(self, translation: regard.Translation) -> None:
+        self.number += 1
+        first = {each.reason: each.text for each in reversed(translation.warnings or ())}
+        for reason, text in first.items():
+            self.lines_of.setdefault(reason, []).append(f"{self.number} ({text[:40]})")
+
+    def lines(self) -> list[str]:
+        """For people."""
+        return [
+            f"{len(found)} of {self.number} output(s) {reason}: line {', '.join(found[: self.SHOWN])}"
+            + (" …; --json tells all" if len(found) > self.SHOWN else "")
+            for reason, found in self.lines_of.items()
+        ]
 
 
 def write(translation: regard.Translation, nbest: int, as_json: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import Beam, EngineName, Int8, ModelName, Shortlist, app, command_line
+from regard.commands.app import Beam, EngineName, Int8, ModelName, NoSplit, Shortlist, app, command_line
 
 LARGE = 20  # megabytes: worth a word
 
@@ -25,6 +25,7 @@ def view(
     engine: EngineName = "native",
     int8: Int8 = False,
     shortlist: Shortlist = False,
+    no_split: NoSplit = False,
 ) -> None:
     """See through a model: one self-contained HTML page, or in the terminal.
 
@@ -33,8 +34,9 @@ def view(
     looked back at, and what else might have come.
     """
     seen = regard.view(
-        model, text, output=output, command=command_line(), beam=beam, engine=engine, int8=int8, shortlist=shortlist
-    )
+        model, text, output=output, command=command_line(), beam=beam, engine=engine, int8=int8, shortlist=shortlist,
+        split=not no_split,
+    )  # fmt: skip
     if output is None:
         seen.draw(Console())
         return

@@ -95,12 +95,14 @@ class Report:
     max_ratio: float
     train: Counts
     valid: Counts
+    sentences: int = 1
+    """That a tenth of the training lines hold at least: what the model will be given at a time."""
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Report:
         """Read what `dataclasses.asdict` made of a report."""
         splits = {name: Counts(**stored[name]) for name in ("train", "valid")}
-        return cls(stored["max_tokens"], stored["max_ratio"], **splits)
+        return cls(stored["max_tokens"], stored["max_ratio"], **splits, sentences=stored.get("sentences", 1))
 
     def lines(self) -> list[str]:
         """The report for people."""

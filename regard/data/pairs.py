@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from regard.data.corpus import read_pairs
 from regard.data.encoding import encode_corpus
 from regard.data.ids import PairWriter, smallest_type
 from regard.data.progress import progress
+from regard.data.sentences import split_sentences
 from regard.data.tokenizer import Tokenizer, train_tokenizer
 from regard.files import replacing
 
@@ -29,6 +31,8 @@ SETTINGS = ("source_column", "target_column", "split_column", "max_tokens", "max
 TOKENIZER = "tokenizer.json"
 WORTH_A_PROCESS = 250_000
 """Pairs that keep another process busy for several times what it takes to start."""
+COUNTED = 20_000  # lines of the sample whose sentences are counted
+USUAL = 0.1
 
 T = TypeVar("T")
 
@@ -39,6 +43,7 @@ def build(folder: Path, recipe: TranslationRecipe, workers: int | None, show: bo
     with progress(show) as bar:
         read = counted(read_pairs(recipe.data.train, recipe.data, "train"), bar, "Reading train", None)
         sample, total = take_sample(read, recipe.tokenizer.sample)
+        sentences = sentences_per_line([s for s, _ in sample[:COUNTED]], recipe.data.source_language)
         task = bar.add_task("Learning tokens", total=None)
         tokenizer = train_tokenizer((s for s, _ in sample), (t for _, t in sample), recipe.tokenizer)
         del sample
@@ -59,7 +64,13 @@ def build(folder: Path, recipe: TranslationRecipe, workers: int | None, show: bo
                     writer.add(kept.ids, kept.lengths)
                 splits[split] = writer.finish()
             counts[split] = cleaner.counts
-    return splits, Report(recipe.data.max_tokens, recipe.data.max_ratio, **counts)
+    return splits, Report(recipe.data.max_tokens, recipe.data.max_ratio, **counts, sentences=sentences)
+
+
+def sentences_per_line(sources: Sequence[str], language: str) -> int:
+    """How many sentences at a time a model will be able to translate: as many as one line in ten had, or more."""
+    counts = sorted((len(split_sentences(source, language)) for source in sources), reverse=True)
+    return max(1, counts[math.ceil(len(counts) * USUAL) - 1]) if counts else 1
 
 
 def write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:

@@ -13,6 +13,14 @@ def told_count(provenance: Mapping[str, Any], name: str, otherwise: int = 0) -> 
     return count if isinstance(count, int) and not isinstance(count, bool) and 0 < count < 2**63 else otherwise
 
 
+def told_range(provenance: Mapping[str, Any], name: str, otherwise: tuple[float, float]) -> tuple[float, float]:
+    """What is usual: from, and up to."""
+    match provenance.get(name):
+        case [int() | float() as least, int() | float() as most] if 0 <= least < most < math.inf:
+            return float(least), float(most)
+    return otherwise
+
+
 def told_scores(provenance: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Of each test set the first score: `BLEU on news`, and its value."""
     scores = provenance.get("scores")

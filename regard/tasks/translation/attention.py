@@ -17,16 +17,15 @@ from torch import Tensor
 from regard.attention.record import Record
 from regard.errors import UsageError
 from regard.tasks.alternatives import Alternatives
+from regard.tasks.translation.warnings import coverage, repeated_words, spelled_words, unseen_words
 from regard.view.arrays import pack, pack_shares
-from regard.view.words import SPECIAL, is_byte, merge, repeated, texts_of, words_of
+from regard.view.words import merge, texts_of, words_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KINDS = ("cross", "encoder", "decoder")
 START = "<s>"
-UNSEEN = 0.1
-"""A source word is reported as unseen if no layer, its heads taken together, ever gave it this much attention."""
 WALKED = {"vectors", "positions", "query", "key", "value", "scores", "head_outputs", "added", "normed", "hidden",
           "output", "memory", "states"}  # fmt: skip
 
@@ -151,18 +150,18 @@ class Attention:
     def warnings(self) -> list[dict[str, Any]]:
         """What a reader should mistrust: source words that nobody looked at or that the model cannot know (they are
         spelled in bytes), and output that repeats itself."""
-        found: list[dict[str, Any]] = []
-        if "cross" in self.weights:
-            looks = np.stack([self.words("cross", layer) for layer in range(len(self.weights["cross"]))])  # [L, Q, K]
-            for number, text in enumerate(texts_of(self.source_tokens)):
-                if looks[:, :, number].max() < UNSEEN and _matters(text):
-                    found.append({"kind": "unseen", "side": "source", "words": [number]})
-        for number, word in enumerate(words_of(self.source_tokens)):
-            if any(is_byte(token) for token in self.source_tokens[word.first : word.end]):
-                found.append({"kind": "spelled", "side": "source", "words": [number]})
-        for first, length, times in repeated(texts_of(self.target_tokens)):
-            found.append({"kind": "repeated", "side": "target", "words": list(range(first, first + length * times))})
-        return found
+        looked = "cross" in self.weights
+        runs = unseen_words(self.coverage(), self.source_tokens) if looked else []
+        return [
+            *({"kind": "unseen", "side": "source", "words": list(run)} for run in runs),
+            *({"kind": "spelled", "side": "source", "words": list(run)} for run in spelled_words(self.source_tokens)),
+            *({"kind": "repeated", "side": "target", "words": list(run)} for run in repeated_words(self.target_tokens)),
+        ]
+
+    def coverage(self) -> NDArray[np.float64]:
+        """How much attention each source token got from all that was written: [K]."""
+        layers = [self.mean("cross", layer) for layer in range(len(self.weights["cross"]))]
+        return np.asarray(coverage(np.mean(layers, axis=0)), dtype=np.float64)
 
     def to_dict(self, *, walk: bool = True) -> dict[str, Any]:
         """All that a page draws, as plain JSON values."""
@@ -238,8 +237,3 @@ def side_of(text: str, tokens: list[str]) -> dict[str, Any]:
         "tokens": tokens,
         "words": [{"first": word.first, "end": word.end, "text": read} for word, read in words],
     }
-
-
-def _matters(word: str) -> bool:
-    """Not the end of the sentence, nor its full stop."""
-    return word not in SPECIAL and any(letter.isalnum() for letter in word)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,26 +105,31 @@ def require_same(sets: list[TestSet], theirs: list[TestSet], model: str) -> None
             )
 
 
-def translate_all(translator: Translator, sources: list[str], beam: int | None = None) -> list[str]:
+def translate_all(translator: Translator, sources: list[str], beam: int | None = None, split: bool = True) -> list[str]:
     """Translate with a progress bar."""
     with progress() as bar:
         line = bar.add_task("Translating", total=len(sources))
         texts = []
-        for translation in translator.stream(sources, beam=beam):
+        for translation in translator.stream(sources, beam=beam, split=split):
             texts.append(translation.text)
             bar.advance(line)
     return texts
 
 
 def evaluate(
-    translator: Translator, test_set: TestSet, *, paper: bool = False, beam: int | None = None
+    translator: Translator, test_set: TestSet, *, paper: bool = False, beam: int | None = None, split: bool = True
 ) -> TranslationTest:
-    """Translate a test set and score it; `paper` adds BLEU as papers report it."""
-    texts = translate_all(translator, test_set.sources, beam)
+    """Translate a test set and score it; `paper` adds BLEU as papers report it.
+
+    The signature says how many sentences at a time were translated: `split:1`, or `split:no` for whole lines.
+    """
+    texts = translate_all(translator, test_set.sources, beam, split)
     language = translator.recipe.data.target_language
     scores = score(texts, test_set.references, target_language=language)
     if paper:
         scores.append(paper_score(texts, test_set.references, language))
+    told = f"split:{translator.sentences if split else 'no'}"
+    scores = [replace(each, signature=f"{each.signature}|{told}") for each in scores]
     return TranslationTest(test_set.name, scores, test_set.sources, texts, test_set.references)
 
 

@@ -18,7 +18,6 @@ from regard.tasks.task import Trained
 from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.evaluation import recipe_test_sets
 from regard.tasks.translation.native import Native
-from regard.tasks.translation.splitting import split_text
 from regard.tasks.translation.translator import Translator
 from regard.tasks.verbs import load
 
@@ -142,8 +141,4 @@ def sample_texts(
             )
             return "", []
         place, texts = sets[0].name, sets[0].sources
-
-    def tokens(text: str) -> int:
-        return len(translator.tokenizer.encode(text, "source"))
-
-    return place, [part for text in texts[:samples] for part in split_text(text, translator.longest, tokens)]
+    return place, [part.text for text in texts[:samples] for part in translator.split(text)]

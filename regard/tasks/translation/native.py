@@ -9,9 +9,11 @@ from typing import Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from regard import config
+from regard.attention.record import record
 from regard.data.batching import pad
 from regard.data.tokenizer import END, PAD, START, UNKNOWN
 from regard.decoding.batches import in_batches
@@ -21,6 +23,7 @@ from regard.decoding.search_loop import StepCallback
 from regard.decoding.steppable import Steppable
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.shortlist import Shortlisted, Shortlists
+from regard.tasks.translation.warnings import coverage
 
 CHUNK = 512  # rows of logits alive at a time
 SPECIAL = SpecialTokens(start=START, end=END, pad=PAD, unknown=UNKNOWN)
@@ -48,6 +51,18 @@ def log_probabilities(
         parts = zip(torch.split(states, CHUNK), torch.split(wanted, CHUNK), strict=True)
         own = [model.project(rows).log_softmax(-1).gather(-1, tokens[:, None])[:, 0] for rows, tokens in parts]
     return [each.tolist() for each in torch.split(torch.cat(own), [len(target) + 1 for target in targets])]
+
+
+def coverages(
+    model: Model, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
+) -> list[NDArray[np.float32]]:
+    """Of each pair how much attention each source token, and the end, got from all that was written; in one pass."""
+    with torch.inference_mode(), record(model) as seen:
+        model(*known_pairs(model, sources, targets))
+    layers = [seen[module]["weights"] for module in model.attention_names()["cross"]]  # L × [S, H, T + 1, K + 1]
+    weights = torch.stack(layers).mean((0, 2)).cpu().numpy()  #                          [S, T + 1, K + 1]
+    lengths = zip(map(len, sources), map(len, targets), strict=True)
+    return [coverage(weights[row, : target + 1, : source + 1]) for row, (source, target) in enumerate(lengths)]
 
 
 def length_limit(source_length: int, settings: config.Decoding, max_positions: int, prefix_length: int = 0) -> int:

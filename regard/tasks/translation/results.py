@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict
 
 import numpy as np
+
+from regard.tasks.translation.splitting import Part, join_texts
+from regard.tasks.translation.warnings import Doubt
 
 FinishReason = Literal["end", "length", "empty"]
 
@@ -27,6 +31,8 @@ class Options(TypedDict, total=False):
     top_p: float
     seed: int
     prefix: str
+    split: bool
+    warnings: bool
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,9 @@ class Translation:
     finish_reason: FinishReason
     """`end`: the model closed the sentence; `length`: it reached the length limit; `empty`: there was nothing to say."""
     parts: int = 1
-    """How many parts a text longer than the model was trained for was split into."""
+    """How many parts the text was translated in: a sentence each, where the model was trained on single sentences."""
+    warnings: list[Doubt] | None = None
+    """Reasons to look again, if they were asked for: words left out or repeated, a length that is not usual."""
     alternatives: list[Translation] = field(default_factory=list)
     """The n best, this one first, when more than one was asked for; fewer than n if no more were found."""
 
@@ -60,28 +68,32 @@ class Translation:
             "finish_reason": self.finish_reason,
             "parts": self.parts,
         }
+        if self.warnings is not None:
+            content["warnings"] = [each.to_dict() for each in self.warnings]
         if self.alternatives:
             content["alternatives"] = [each.to_dict() for each in self.alternatives]
         return content
 
 
-def concatenate(parts: list[Translation], glue: str) -> Translation:
-    """One translation from those of a text's parts; `glue` stands between them."""
-    if len(parts) == 1:
-        return parts[0]
-    *before, last = parts
-    reasons = {part.finish_reason for part in parts}
+def concatenate(parts: Sequence[Part], found: Sequence[Translation], glue: str) -> Translation:
+    """One translation from those of a text's parts, with the white space between them; `glue` is one space, or none."""
+    *before, last = found
+    text = join_texts(parts, [each.text for each in found], glue)
+    if not before:
+        return replace(last, text=text)
+    reasons = {each.finish_reason for each in found}
     return Translation(
-        text=glue.join(part.text for part in parts if part.text),
-        score=sum(part.score for part in parts),
-        tokens=[token for part in parts for token in part.tokens],
+        text=text,
+        score=sum(each.score for each in found),
+        tokens=[token for each in found for token in each.tokens],
         # No token stands for an end inside the text.
         token_log_probabilities=[
-            *(value for part in before for value in part.token_log_probabilities[: len(part.tokens)]),
+            *(value for each in before for value in each.token_log_probabilities[: len(each.tokens)]),
             *last.token_log_probabilities,
         ],
         finish_reason="length" if "length" in reasons else "end",
-        parts=len(parts),
+        parts=len(found),
+        warnings=None if last.warnings is None else [doubt for each in found for doubt in each.warnings or ()],
     )
 
 

@@ -28,6 +28,8 @@ class TranslateRequest(Asked):
     top_p: float = Field(1.0, gt=0, le=1, description="Sampling: only the most probable tokens up to this sum.")
     seed: int = Field(0, ge=0, lt=2**63, description="Sampling: the same seed gives the same output.")
     prefix: Text = Field("", description="Text that every output begins with.")
+    split: bool = Field(True, description="Translate sentence by sentence; false: whole, unless it is too long.")
+    warnings: bool = Field(False, description="Also answer what speaks against a translation.")
     attention: bool = Field(False, description="Also answer every attention weight.")
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Ich habe Hunger.", "nbest": 2}]})
@@ -65,13 +67,21 @@ class ScoreRequest(Asked):
     )
 
 
+class Doubt(Answered):
+    kind: Literal["unseen", "spelled", "repeated", "short", "long", "copied"]
+    side: Literal["source", "target"]
+    words: list[int] = Field(description="Which words of that side's part, counted from 0.")
+    text: str = Field(description="Those words.")
+
+
 class Translated(Answered):
     text: str
     score: float = Field(description="Log-probability after the length penalty; compare it within one source.")
     tokens: list[str] = Field(description="The tokens that were written.")
     token_log_probabilities: list[float] = Field(description="Of each token, then of the end if it was written.")
     finish_reason: Literal["end", "length", "empty"]
-    parts: int = Field(description="How many parts a text too long for one pass was split into.")
+    parts: int = Field(description="How many parts the text was translated in.")
+    warnings: list[Doubt] | None = Field(None, description="Reasons to look again, if asked for.")
     alternatives: list[Translated] | None = Field(None, description="The n best, if more than one was asked for.")
     attention: list[dict[str, Any]] | None = Field(
         None, description="One scene per part, if asked for; docs/files.md describes it."

@@ -30,10 +30,12 @@ from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.movie import choose_probes, look_at_probes
 from regard.tasks.translation.native import decode
+from regard.tasks.translation.warnings import LONG_ENOUGH, USUAL_RATIO
 from regard.training.loss import Loss, projected_loss
 from regard.training.trainable import Finished, MicroBatch
 
 SENTENCE = 25  # tokens of a made-up sentence
+ENOUGH_PAIRS = 1_000  # to say what lengths are usual
 
 
 class TranslationTraining:
@@ -46,6 +48,7 @@ class TranslationTraining:
     ) -> None:
         self.recipe, self.tokenizer, self.device = recipe, prepared.assets.tokenizer, device
         self.train, self.valid = prepared.train, prepared.valid
+        self.sentences: int = prepared.report.sentences
         budget = max(1, recipe.training.batch_tokens // micro_batches)
         self.batches = TokenBatches(self.train.lengths, budget, recipe.training.seed)
         self.sources, self.references = self._validation_text()
@@ -85,7 +88,12 @@ class TranslationTraining:
     def finish(self, averaged: Callable[[], Model]) -> Finished:
         # All but one in a thousand sources are at most this long: what the model can be trusted with.
         longest = int(np.quantile(self.train.lengths[:, 0], 0.999))
-        return Finished(TranslationAssets(self.tokenizer, self._lexicon), provenance={"source_tokens": longest})
+        told = {
+            "source_tokens": longest,
+            "source_sentences": self.sentences,
+            "length_ratio": usual_ratio(self.train.lengths),
+        }
+        return Finished(TranslationAssets(self.tokenizer, self._lexicon), provenance=told)
 
     @cached_property
     def _lexicon(self) -> Lexicon:
@@ -142,3 +150,11 @@ def rehearsed_batch(recipe: config.TranslationRecipe, tokens: int) -> MicroBatch
 def rehearsed_loss(recipe: config.TranslationRecipe, model: Model, batch: Tensor) -> Loss:
     source, target = batch  # [S, K], [S, T]
     return translation_loss(model, source, target, target, recipe.training.label_smoothing)
+
+
+def usual_ratio(lengths: np.ndarray) -> list[float]:
+    """Target tokens for each of the source [N, 2] that all but two in a thousand training pairs lie between."""
+    enough = lengths[lengths[:, 0] >= LONG_ENOUGH]
+    if len(enough) < ENOUGH_PAIRS:
+        return list(USUAL_RATIO)
+    return [round(float(each), 3) for each in np.quantile(enough[:, 1] / enough[:, 0], (0.001, 0.999))]

@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from regard import config
@@ -25,20 +28,22 @@ from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.alternatives import alternatives
-from regard.tasks.provenance import told_count, told_scores
+from regard.tasks.provenance import told_count, told_range, told_scores
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.attention import Attention
-from regard.tasks.translation.native import Native, known_pairs, log_probabilities
+from regard.tasks.translation.native import Native, coverages, known_pairs, log_probabilities
 from regard.tasks.translation.results import Options, PairScore, Translation, concatenate
 from regard.tasks.translation.search_steps import search_steps
-from regard.tasks.translation.splitting import split_text
+from regard.tasks.translation.splitting import Part, split_text
+from regard.tasks.translation.warnings import USUAL_RATIO, Doubt, doubts
 from regard.tasks.translation.workers import native_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
 
 SHOWN_POSITIONS = 64
+OF_TEXT = ("prefix", "split", "warnings")  # options that the search knows nothing of
 NO_SPACES = {"zh", "zho", "chi", "cmn", "yue", "chinese", "mandarin", "cantonese", "ja", "jpn", "japanese"}
 
 
@@ -61,6 +66,7 @@ class Translator:
         self.model, self.tokenizer, self.recipe = computing.eval(), tokenizer, recipe
         self.provenance = provenance or {}
         self.longest = told_count(self.provenance, "source_tokens", recipe.data.max_tokens)
+        self.sentences = told_count(self.provenance, "source_sentences", 1)
 
     @overload
     def translate(self, text: str, **options: Unpack[Options]) -> Translation: ...
@@ -87,14 +93,16 @@ class Translator:
         if not isinstance(look_ahead, int) or look_ahead < 1:
             raise UsageError(f"look_ahead must be a whole number of at least 1, not {look_ahead!r}")
         search, settings = self.search_options(**options)
-        return self._blocks(texts, look_ahead, search, settings, self._prefix(options))
+        prefix, split = self._prefix(options), options.get("split", True)
+        check_flags(split=split, warnings=options.get("warnings", False))  # before anything is read
+        return self._blocks(texts, look_ahead, search, settings, prefix, options)
 
     def search_options(self, **given: Any) -> tuple[Search, config.Decoding]:
         """The recipe's decoding settings with the given ones over them; more outputs than its beam widen the beam."""
         if unknown := sorted(set(given) - set(Options.__annotations__)):
             hint = did_you_mean(unknown[0], Options.__annotations__)
             raise UsageError(f"unknown option {unknown[0]!r}.{hint} There are {', '.join(Options.__annotations__)}")
-        given = {name: value for name, value in given.items() if value is not None and name != "prefix"}
+        given = {name: value for name, value in given.items() if value is not None and name not in OF_TEXT}
         values = {**vars(self.recipe.decoding), **given}
         check_values(values)
         if "beam" not in given:
@@ -116,29 +124,69 @@ class Translator:
         return ids
 
     def _blocks(
-        self, texts: Iterable[str], look_ahead: int, search: Search, settings: config.Decoding, prefix: list[int]
+        self,
+        texts: Iterable[str],
+        look_ahead: int,
+        search: Search,
+        settings: config.Decoding,
+        prefix: list[int],
+        options: Options,
     ) -> Iterator[Translation]:
         before = 0
         for block in in_blocks(texts, look_ahead):
             for number, text in enumerate(block, start=before):
                 if not isinstance(text, str):
                     raise UsageError(f"text {number} (counting from 0) is {shown(text)}, not a string")
-            parts = [split_text(text, self.longest, self._tokens) for text in block]
-            sources = self.tokenizer.encode_all([part for of_text in parts for part in of_text], "source")
+            parts = [self.split(text, options.get("split", True)) for text in block]
+            sources = self.tokenizer.encode_all([part.text for of_text in parts for part in of_text], "source")
             prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
-            found = iter(self.engine.decode(sources, search, settings, prefixes))
+            decoded = self.engine.decode(sources, search, settings, prefixes)
+            doubted = self._doubts(sources, decoded) if options.get("warnings") else repeat(None)
+            found = zip(decoded, doubted, strict=False)
             for of_text in parts:
-                yield self._join([next(found) for _ in of_text], search.nbest)
+                yield self._join(of_text, [next(found) for _ in of_text], search.nbest)
             before += len(block)
+
+    def split(self, text: str, sentences: bool = True) -> list[Part]:
+        """The parts in which a text is translated: as many sentences each as a line of the training text had; without
+        `sentences`, only what is longer than the model was trained for is cut."""
+        check_flags(split=sentences)
+        most = self.sentences if sentences else 0
+        return split_text(text, self.longest, self._tokens, most, self.recipe.data.source_language)
 
     def _tokens(self, text: str) -> int:
         return len(self.tokenizer.encode(text, "source"))
 
-    def _join(self, parts: list[list[Hypothesis]], nbest: int) -> Translation:
+    def _doubts(self, sources: list[list[int]], decoded: list[list[Hypothesis]]) -> list[list[Doubt]]:
+        """Of the best translation of each part, what speaks against it."""
+        targets = [list(best[0].tokens) for best in decoded]
+        covered: dict[int, NDArray[np.float32]] = {}
+        if "cross" in self.model.attention_names():
+            lengths = [1 + max(map(len, pair)) for pair in zip(sources, targets, strict=True)]
+            for batch in in_batches(lengths, self.recipe.decoding.batch_tokens, 1):
+                pairs = [sources[index] for index in batch], [targets[index] for index in batch]
+                covered.update(zip(batch, coverages(self.model, *pairs), strict=True))
+        return [
+            doubts(
+                self.tokenizer.tokens([*source, END], "source"),
+                self.tokenizer.tokens(target, "target"),
+                covered.get(number),
+                told_range(self.provenance, "length_ratio", USUAL_RATIO),
+            )
+            for number, (source, target) in enumerate(zip(sources, targets, strict=True))
+        ]
+
+    def _join(
+        self, parts: list[Part], found: list[tuple[list[Hypothesis], list[Doubt] | None]], nbest: int
+    ) -> Translation:
         """One translation from those of a text's parts; alternatives pair the n-th best of each part."""
         ranks = [
-            concatenate([self._read(part[min(rank, len(part) - 1)]) for part in parts], self._glue)
-            for rank in range(max(map(len, parts), default=0))
+            concatenate(
+                parts,
+                [self._read(best[min(rank, len(best) - 1)], None if rank else doubted) for best, doubted in found],
+                self._glue,
+            )
+            for rank in range(max((len(best) for best, _ in found), default=0))
         ] or [Translation("", 0.0, [], [], "empty", parts=0)]
         return replace(ranks[0], alternatives=ranks) if nbest > 1 else ranks[0]
 
@@ -147,13 +195,14 @@ class Translator:
         """What stands between two sentences of the target language, which is given as a code or by its name."""
         return "" if language_code(self.recipe.data.target_language).partition(" ")[0] in NO_SPACES else " "
 
-    def _read(self, hypothesis: Hypothesis) -> Translation:
+    def _read(self, hypothesis: Hypothesis, doubted: list[Doubt] | None) -> Translation:
         return Translation(
             text=self.tokenizer.line(hypothesis.tokens),
             score=hypothesis.score,
             tokens=self.tokenizer.tokens(hypothesis.tokens, "target"),
             token_log_probabilities=list(hypothesis.token_log_probabilities),
             finish_reason=hypothesis.finish_reason,
+            warnings=doubted,
         )
 
     @property
@@ -231,14 +280,14 @@ class Translator:
 
         Of a text that `translate` would split, one part is shown, counted from 0; `parts` of the answer tells how many.
         """
-        parts = self._parts(text)
+        parts = self._parts(text, options)
         if not 0 <= part < len(parts):
             raise UsageError(f"the text has no part {part}; its parts are 0 to {len(parts) - 1}")
         return self._attention(parts, part, options)
 
     def attentions(self, text: str, **options: Unpack[Options]) -> Iterator[Attention]:
         """The same of every part of a text, one after the other."""
-        parts = self._parts(text)
+        parts = self._parts(text, options)
         return (self._attention(parts, part, options) for part in range(len(parts)))
 
     def attention_names(self) -> dict[str, list[str]]:
@@ -250,11 +299,11 @@ class Translator:
             )
         return names
 
-    def _parts(self, text: str) -> list[str]:
+    def _parts(self, text: str, options: Options) -> list[str]:
         if not isinstance(text, str):
             raise UsageError(f"attention looks at one text, not at {shown(text)}")
         self.attention_names()
-        parts = split_text(text, self.longest, self._tokens)
+        parts = [part.text for part in self.split(text, options.get("split", True))]
         if not parts:
             raise UsageError("there is nothing to look at: the text is empty")
         return parts
@@ -326,3 +375,10 @@ class Translator:
             positions=None if positions is None else positions.detach().cpu().numpy(),
             record=seen,
         )
+
+
+def check_flags(**flags: object) -> None:
+    """Refuse what is neither True nor False."""
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise UsageError(f"{name} must be True or False, not {shown(value)}")

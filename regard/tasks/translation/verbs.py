@@ -44,6 +44,7 @@ def evaluate(
     int8: bool = False,
     shortlist: bool = False,
     workers: int = 1,
+    split: bool = True,
 ) -> Iterator[TranslationTest]:
     """Each test set translated and scored; the translations become files of the folder `output`."""
     if save and (int8 or shortlist or engine != "native"):
@@ -57,7 +58,7 @@ def evaluate(
     if output is not None:
         Path(output).mkdir(parents=True, exist_ok=True)
     for each in sets:
-        found = evaluate_on(translator, each, paper=paper, beam=beam)
+        found = evaluate_on(translator, each, paper=paper, beam=beam, split=split)
         if output is not None:
             files[each.name].write_text("".join(f"{text}\n" for text in found.texts), encoding="utf-8")
         yield found
@@ -148,6 +149,7 @@ def view(
     engine: str = "native",
     int8: bool = False,
     shortlist: bool = False,
+    split: bool = True,
 ) -> SeenTranslation:
     """Every attention weight of the very text that `translate` writes with the same options."""
     movie = load_movie(find_model(model).parent)
@@ -156,10 +158,7 @@ def view(
     text = require_text(model, text, "it has no movie to take it from")
     translator = load(model, task="translation", engine=engine, int8=int8, shortlist=shortlist)
     with progress() as bar:
-        seen = list(bar.track(translator.attentions(text, beam=beam), description="Looking"))
+        seen = list(bar.track(translator.attentions(text, beam=beam, split=split), description="Looking"))
     if len(seen) > 1:
-        note(
-            f"the text is longer than the {translator.longest} tokens this model was trained for; "
-            f"it is shown in {len(seen)} parts, split at sentence ends where there are any"
-        )
+        note(f"the text is shown in the {len(seen)} parts in which it is translated")
     return SeenTranslation(seen, movie)

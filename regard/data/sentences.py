@@ -1,0 +1,227 @@
+"""Text → sentences, by rules that know abbreviations, ordinals and initials; in any language that ends sentences with a mark.
+
+Our own, since no kept library takes hostile text: `sentencex` panics on some Unicode and takes seconds for a page of
+opening quotes, `pysbd` rests since 2021, and the others bring models of their own. All that is done here is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+CLOSERS = "‟\"'”’“»›)\\]}」』》）】"
+# A run of marks with the quotes and brackets that close behind it. Nothing here can match in two ways, so it is linear.
+END = re.compile(f"(?P<latin>[.!?…‥]+)[{CLOSERS}]*|(?P<wide>[。！？｡．؟۔।॥։።]+)[{CLOSERS}]*|(?P<lines>\\n\\s*)")
+SPACE = re.compile(r"\s*")
+CLOSING_GUILLEMET = re.compile(r"\s?[»›]+")  # « Bonjour ! » in French
+WORD = re.compile(r"[^\s\"'„“”‚‘’«»()\[\]{}¿¡…]+$")
+OPENERS = re.compile(r"[\"'„“”‚‘’«»(\[{¿¡—–\-*•\s]*")
+NEXT_WORD = re.compile(r"[^\W\d_]+")
+INITIALS = re.compile(r"(?:^|\s)\w\.\s?$")  # the z. of z. B.
+ROMAN = re.compile(r"[IVXLC]{1,7}$")
+QUOTED_ON = re.compile(r"(?:と|って|라고|하고|이라)")  # 「…。」と言った goes on
+WRAPPED = 50  # characters of a line that ends because the page does, not the sentence
+LOOK_BACK = 40
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a full stop may stand for in a language, all in lower case."""
+
+    never: frozenset[str]
+    """Abbreviations that something follows: a title, a unit's number."""
+    maybe: frozenset[str]
+    """Abbreviations that may end a sentence; one does if a `starter` follows."""
+    numbered: frozenset[str]
+    """Abbreviations before a number, and words elsewhere: English `No. 5`, and `No.`"""
+    starters: frozenset[str]
+    """Words that begin many sentences and are no names."""
+
+
+def _words(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+def _rules(never: str, maybe: str = "", numbered: str = "", starters: str = "") -> Rules:
+    return Rules(*map(_words, (never, maybe, numbered, starters)))
+
+
+RULES = {
+    "en": _rules(
+        "mr mrs ms dr prof st mt messrs rev hon gen col sgt capt lt cmdr gov sen rep pres vs e.g i.e cf viz approx ca dept est",
+        "etc inc ltd co corp jr sr a.m p.m u.s u.k d.c u.n e.u ph.d b.a m.a ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec al",
+        "no nos fig figs p pp vol ch sec art eq",
+        "i it he she we you they the a an this that these those there here my your his her our their in on at if when what who"
+        " where why how is are was do did does but and so then yes no not please let as after before now",
+    ),
+    "de": _rules(
+        "dr prof hr hrn fr frl nr tel dipl ing med phil jur rer nat univ st str abb bd hrsg aufl vgl ca bzw evtl ggf inkl exkl"
+        " zzgl sog geb gest verh z.b d.h u.a z.t i.d.r h.c o.ä u.ä d.j d.ä z.zt v.a i.a i.allg einschl insb bspw allg mio mrd",
+        "usw etc usf jh jan feb apr jun jul aug sept sep okt nov dez min max std sek e.v u.s.w co",
+        "s art abs kap anm § zif ziff",
+        "ich du er sie es wir ihr der die das ein eine mein meine dein deine sein seine ihre unser unsere dies diese dieser dieses"
+        " dann da dort hier und aber oder wo was wer wie wann warum wenn als nun so ja nein nicht bitte kein keine man jetzt alle"
+        " im in am auf es's danach deshalb trotzdem heute morgen gestern",
+    ),
+    "fr": _rules(
+        "mm mme mlle mgr me dr prof st ste cf p.ex env tél av bd ex chap",
+        "etc j.-c apr",
+        "p pp art vol fig n no",
+        "je tu il elle on nous vous ils elles le la les l un une ce c cette ces mon ma mes ton son sa ses et mais ou où qui que quand"
+        " comment pourquoi si en dans à ne oui non puis alors",
+    ),
+    "es": _rules(
+        "sr sra srta sres dr dra prof ud uds vd vds dña lic ing av avda pág págs núm tel cap p.ej ee.uu",
+        "etc",
+        "art vol fig n",
+        "yo tú él ella nosotros ellos ellas el la los las un una este esta ese esa mi tu su y pero o qué quién cuándo dónde cómo si en"
+        " no sí ya hay es luego entonces",
+    ),
+    "it": _rules(
+        "sig sigg dott dr prof ing avv arch on s pag pagg tel cap es sig.ra dott.ssa", "ecc", "art vol fig n",
+        "io tu lui lei noi voi loro il lo la i gli le un una questo questa mio mia e ma o che chi quando dove come se non sì no poi",
+    ),
+    "nl": _rules(
+        "dhr mevr mw dr prof ir ing mr drs bijv bv nr blz ca tel st o.a m.a.w d.w.z t.o.v", "enz etc", "art",
+        "ik jij je hij zij ze het we wij jullie de een dit dat deze die mijn en maar of wat wie waar wanneer waarom hoe als niet ja nee",
+    ),
+    "pt": _rules(
+        "sr sra dr dra prof eng av pág págs núm tel cap p.ex exmo", "etc", "art vol fig n",
+        "eu tu ele ela nós vós eles elas o a os as um uma este esta isto meu minha e mas ou que quem quando onde como se não sim já",
+    ),
+    "ru": _rules("г гг ул д кв им проф др т.е т.к т.н напр см руб тыс млн млрд стр", "т.д т.п др", "с п рис гл", "я он она мы вы они это и но а что кто где когда"),
+    "pl": _rules("np dr prof mgr inż ul al św tzw tj nr ok godz m.in br", "itd itp", "s str art rys", "ja ty on ona my wy oni to i ale a co kto gdzie kiedy jak"),
+}  # fmt: skip
+ANY = Rules(
+    frozenset().union(*(each.never for each in RULES.values())),
+    frozenset().union(*(each.maybe for each in RULES.values())),
+    _words("no nr fig vol art p pp"),
+    RULES["en"].starters,
+)
+
+# Languages in which 3. is "third", and what says that it is, where the next word has a capital letter either way.
+ORDINALS = {
+    "de",
+    "da",
+    "nb",
+    "nn",
+    "no",
+    "fi",
+    "et",
+    "lv",
+    "lt",
+    "cs",
+    "sk",
+    "sl",
+    "hr",
+    "sr",
+    "bs",
+    "hu",
+    "tr",
+    "is",
+    "pl",
+}
+BEFORE_ORDINAL = _words(
+    "am der die das dem den des im in vom zum zur bis ab seit beim ein eine einen einem einer sein seine seinen seinem seiner"
+    " ihr ihre ihren ihrem ihrer mein meine meinen meinem meiner unser unsere unseren und jeder jede jedes jeden jedem"
+)
+AFTER_ORDINAL = _words(
+    "januar jänner februar feber märz april mai juni juli august september oktober november dezember jahrhundert jahrhunderts"
+    " stock stockwerk etage klasse platz kapitel mal tag woche geburtstag weltkrieg auflage band semester runde liga reihe"
+)
+NAMES = {
+    "english": "en", "eng": "en", "german": "de", "deutsch": "de", "deu": "de", "ger": "de", "french": "fr", "fra": "fr",
+    "fre": "fr", "spanish": "es", "spa": "es", "italian": "it", "ita": "it", "dutch": "nl", "nld": "nl", "portuguese": "pt",
+    "por": "pt", "russian": "ru", "rus": "ru", "polish": "pl", "pol": "pl", "korean": "ko", "kor": "ko",
+    "japanese": "ja", "jpn": "ja", "chinese": "zh", "zho": "zh", "cmn": "zh",
+}  # fmt: skip
+
+
+def split_sentences(text: str, language: str = "") -> list[str]:
+    """Sentences that together are the text: white space stays at the end of the sentence that it follows.
+
+    `language` is a code such as `de`, `de-AT` or a name in English; any other is split by what languages share.
+    """
+    code = language.lower().replace("_", "-").partition("-")[0]
+    code = NAMES.get(code, code)
+    cased = text.upper() != text.lower()
+    lower = cased and text == text.lower()  # somebody who writes no capitals at all
+    cuts = [0]
+    for mark in END.finditer(text):
+        end = SPACE.match(text, mark.end()).end()  # type: ignore[union-attr]  # it always matches
+        if mark.start() >= cuts[-1] and end < len(text) and (found := _boundary(text, mark, end, code, lower)):
+            cuts.append(found)
+    return [text[begin:end] for begin, end in pairwise([*cuts, len(text)]) if begin < end]
+
+
+def _boundary(text: str, mark: re.Match[str], end: int, code: str, lower: bool) -> int:
+    """Where the next sentence begins, behind the white space at `end`; 0 if it does not."""
+    if mark["lines"] is not None:
+        return end if _new_line(text, mark, end) else 0
+    bare = mark.end() == mark.end("latin") if mark["latin"] else False
+    if mark["wide"] is not None:
+        return 0 if QUOTED_ON.match(text, end) and mark.end() > mark.end("wide") else end
+    if end == mark.end():  # no space behind it: only Hangul is written so, 했어요.그래서
+        return end if bare and _is_hangul(text[mark.start() - 1 : mark.start()]) and _is_hangul(text[end]) else 0
+    if code != "de" and (closing := CLOSING_GUILLEMET.match(text, mark.end())):
+        end = SPACE.match(text, closing.end()).end()  # type: ignore[union-attr]
+        if end == len(text):
+            return 0
+    begin = OPENERS.match(text, end, end + LOOK_BACK).end()  # type: ignore[union-attr]
+    follows = text[begin : begin + 1]
+    stop = mark["latin"]
+    if follows.islower() and not lower:
+        return end if bare and stop[-1] in "!?" else 0
+    return end if stop != "." or _ends(text, mark.start(), end, code) else 0
+
+
+def _ends(text: str, stop: int, end: int, code: str) -> bool:
+    """Whether a single full stop ends the sentence, though a capital letter, a number or a script without case follows."""
+    rules = RULES.get(code, ANY)
+    before = text[max(0, stop - LOOK_BACK) : stop]
+    found = WORD.search(before)
+    if found is None:
+        return True
+    word, ahead = found[0], text[end : end + LOOK_BACK]
+    following = NEXT_WORD.match(ahead, OPENERS.match(ahead).end())  # type: ignore[union-attr]
+    next_word = following[0].lower() if following else ""
+    starts = next_word in rules.starters
+    name = word.lower()
+    if len(word) == 1 and word.upper() != word.lower():
+        if code == "en" and word == "I":
+            return True
+        return starts and word.isupper() and not INITIALS.search(before[: found.start()])
+    if ahead[:1].isdigit() and (name in rules.numbered or (code == "de" and name.endswith("str"))):  # Hauptstr. 5
+        return False
+    if name in rules.never:
+        return False
+    dotted = "." in word and not any(map(str.isdecimal, word))
+    if name in rules.maybe or dotted or (len(word) > 1 and ROMAN.match(word)):
+        return starts
+    if word.isdecimal() and len(word) <= 3:
+        return _number_ends(before[: found.start()], next_word, starts, code)
+    return True
+
+
+def _number_ends(before: str, next_word: str, starts: bool, code: str) -> bool:
+    """Whether `25.` ends a sentence rather than numbering a list's item or being an ordinal."""
+    if not before.strip(" \t") or before.rstrip(" \t").endswith("\n"):
+        return False
+    if code not in ORDINALS:
+        return True
+    last = before.split()[-1].lower()
+    return not (next_word in AFTER_ORDINAL or (last in BEFORE_ORDINAL and not starts))
+
+
+def _new_line(text: str, mark: re.Match[str], end: int) -> bool:
+    """Whether a line break ends a sentence without a mark: always at a blank line, never where the line is only wrapped."""
+    if mark["lines"].count("\n") > 1:
+        return True
+    begin = max(0, mark.start() - WRAPPED)
+    short = begin == 0 or text.find("\n", begin, mark.start()) >= 0
+    return short and not text[end].islower()
+
+
+def _is_hangul(character: str) -> bool:
+    return "가" <= character <= "힣"

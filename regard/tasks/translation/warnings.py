@@ -1,0 +1,122 @@
+"""What a reader of a translation should mistrust, seen from its attention, its length and its words.
+
+The bounds were chosen on 150 sentences of Tatoeba with two clauses: of translations that lack one clause 95 % have words
+that are not covered, of whole translations 1 %; of 103 others, longer, 92 % and 5 % (benchmarks/warnings.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.view.words import SPECIAL, is_byte, repeated, texts_of, words_of
+
+Kind = Literal["unseen", "spelled", "repeated", "short", "long", "copied"]
+
+ALONE, TOGETHER = 0.15, 0.3
+"""A word is unseen if its tokens got less attention than this in all, alone or with an unseen neighbour."""
+LONG_ENOUGH = 5  # tokens of a source whose translation can be called short or long
+USUAL_RATIO = (0.35, 3.0)  # target tokens for each of the source, where the model file does not say what is usual
+COPIED = 4  # words that are in the source too: fewer may be a name
+
+
+REASONS: Mapping[Kind, str] = {
+    "unseen": "may lack words of the source",
+    "spelled": "had characters that the model does not know",
+    "repeated": "repeat themselves",
+    "short": "are very short",
+    "long": "are very long",
+    "copied": "copy the source",
+}
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One reason to look again."""
+
+    kind: Kind
+    side: Literal["source", "target"]
+    words: tuple[int, ...]
+    """Which words of that side, counted from 0."""
+    text: str
+    """Those words."""
+
+    @property
+    def reason(self) -> str:
+        """In words, of several outputs."""
+        return REASONS[self.kind]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"kind": self.kind, "side": self.side, "words": list(self.words), "text": self.text}
+
+
+def coverage(weights: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+    """How much attention each source token got in all: weights [T + 1, K], mean over heads and layers → [K].
+
+    The last row is the end's: it looks around at what was left, which is no translation.
+    """
+    covered: NDArray[np.floating[Any]] = weights[:-1].sum(0)
+    return covered
+
+
+def unseen_words(covered: NDArray[np.floating[Any]], source_tokens: Sequence[str]) -> list[tuple[int, ...]]:
+    """Runs of source words that were hardly looked at, by the coverage [K] of the tokens."""
+    texts = texts_of(list(source_tokens))
+    amounts = [
+        float(covered[word.first : word.end].mean()) if _matters(text) else np.inf
+        for word, text in zip(words_of(list(source_tokens)), texts, strict=True)
+    ]
+    runs = []
+    for low, group in groupby(range(len(amounts)), key=lambda number: amounts[number] < TOGETHER):
+        run = tuple(group)
+        if low and (len(run) > 1 or amounts[run[0]] < ALONE):
+            runs.append(run)
+    return runs
+
+
+def spelled_words(tokens: Sequence[str]) -> list[tuple[int, ...]]:
+    """Words with a character that the model reads byte by byte: it can hardly know what they mean."""
+    words = enumerate(words_of(list(tokens)))
+    return [(number,) for number, word in words if any(is_byte(token) for token in tokens[word.first : word.end])]
+
+
+def repeated_words(tokens: Sequence[str]) -> list[tuple[int, ...]]:
+    """Runs of output words that say the same again."""
+    return [tuple(range(first, first + length * times)) for first, length, times in repeated(texts_of(list(tokens)))]
+
+
+def doubts(
+    source_tokens: Sequence[str],
+    target_tokens: Sequence[str],
+    covered: NDArray[np.floating[Any]] | None,
+    usual_ratio: tuple[float, float] = USUAL_RATIO,
+) -> list[Doubt]:
+    """All reasons to mistrust one translation; without attention, those that need none."""
+    texts = {"source": texts_of(list(source_tokens)), "target": texts_of(list(target_tokens))}
+
+    def doubt(kind: Kind, side: Literal["source", "target"], words: Sequence[int]) -> Doubt:
+        return Doubt(kind, side, tuple(words), " ".join(texts[side][number] for number in words))
+
+    found = [] if covered is None else [doubt("unseen", "source", run) for run in unseen_words(covered, source_tokens)]
+    found += [doubt("spelled", "source", run) for run in spelled_words(source_tokens)]
+    found += [doubt("repeated", "target", run) for run in repeated_words(target_tokens)]
+    if len(source_tokens) >= LONG_ENOUGH:
+        ratio, (least, most) = len(target_tokens) / len(source_tokens), usual_ratio
+        if ratio < least or ratio > most:
+            found.append(doubt("short" if ratio < least else "long", "target", range(len(texts["target"]))))
+    known = {text.casefold() for text in texts["source"] if _matters(text)}
+    same = [number for number, text in enumerate(texts["target"]) if _matters(text) and text.casefold() in known]
+    if len(same) >= COPIED and 2 * len(same) > sum(map(_matters, texts["target"])):
+        found.append(doubt("copied", "target", same))
+    return found
+
+
+def _matters(word: str) -> bool:
+    """Not the end of the sentence, nor its full stop."""
+    return word not in SPECIAL and any(letter.isalnum() for letter in word)

@@ -1,0 +1,104 @@
+"""Where sentences end: abbreviations, ordinals, initials, quotes, scripts, and text that means harm."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.data.pairs import sentences_per_line
+from regard.data.sentences import RULES, split_sentences
+
+# A bar is where the text must be cut.
+EXAMPLES = {
+    "de": [
+        "Ich habe Hunger. |Wo ist der Bahnhof? |Mein Bruder wohnt in Berlin.",
+        "Dr. Müller kommt am 3. Mai, z. B. mit dem Zug.",
+        "Das kostet 3.50 Euro. |Gut!",
+        "Er sagte: „Komm her.“ |Dann ging er.",
+        "Am 24. Dezember feiern wir. |Die Nr. 5 lebt.",
+        "Prof. Dr. h.c. Schmidt sprach. |Alle klatschten.",
+        "J. S. Bach war Komponist. |Er lebte in Leipzig.",
+        "Ich bin 25. |Mein Bruder ist 30. |Am 3. Mai kommt er.",
+        "Der 2. Weltkrieg endete 1945. |Dann kam Frieden.",
+        "Ich wohne in der Hauptstr. 5. |Kommst du?",
+        "Sie kam um 10 Uhr, d. h. Sie müssen warten.",
+        "Ludwig XIV. war König. |Er lebte lange.",
+        "„Wirklich?“, fragte er. |„Ja.“ |Sie ging.",
+        "„Halt!“ rief er.",
+        "Das kostet 3 Mio. Euro. |Teuer!",
+        "ich habe hunger. |wo ist der bahnhof?",
+        "Was?! |Wirklich... |Ja.",
+        "1. Einleitung",
+        "Wir kauften Brot, Milch usw. |Dann gingen wir.",
+    ],
+    "en": [
+        "Mr. Smith went to Washington D.C. yesterday. |He came back.",
+        "I live in the U.S. |It is nice.",
+        "The U.S. President spoke.",
+        'He said "Stop." |Then he left.',
+        "No. |I don't.",
+        "See No. 5. |It is good.",
+        "So do I. |He left.",
+        "At 5 p.m. we left. |It rained.",
+        "It costs $3.50. |OK?",
+        '"But why?" asked the man.',
+    ],
+    "fr": ["M. Dupont est là. |Il dit « Bonjour ! » |Puis il part."],
+    "ko": [
+        "저는 배가 고파요. |역이 어디예요? |제 동생은 베를린에 살아요.",
+        "값은 3.5달러입니다. |좋아요!",
+        "갔어요.|그래서 왔어요. |네. |알겠습니다.",
+        "“가자.”라고 말했다. |끝.",
+    ],
+    "ja": ["お腹が空いた。|駅はどこですか？|弟はベルリンに住んでいる。", "「行こう。」と言った。|彼は去った。"],
+    "zh": ["我饿了。|车站在哪里？|我弟弟住在柏林。"],
+    "ar": ["أنا جائع. |أين المحطة؟ |أخي يعيش في برلين."],
+    "hi": ["मुझे भूख लगी है। |स्टेशन कहाँ है?"],
+    "source": ["One two. |Three four.", "Dr. Who is here. |Yes."],
+}
+
+
+@pytest.mark.parametrize(("language", "text"), [(name, each) for name, all_of in EXAMPLES.items() for each in all_of])
+def test_sentences_end_where_a_reader_ends_them(language: str, text: str) -> None:
+    assert split_sentences(text.replace("|", ""), language) == text.split("|")
+
+
+@pytest.mark.parametrize("name", ["de", "DE", "de-AT", "de_DE", "German", "deu"])
+def test_a_language_has_many_names(name: str) -> None:
+    assert split_sentences("Am 3. Mai kam er. Gut.", name) == ["Am 3. Mai kam er. ", "Gut."]
+
+
+def test_lines() -> None:
+    """A blank line and a short line end a sentence; a line that is only wrapped does not."""
+    assert split_sentences("Title\n\nText without an end\n- one\n- two", "en") == [
+        "Title\n\n", "Text without an end\n", "- one\n", "- two"
+    ]  # fmt: skip
+    wrapped = "This line is so long that whoever wrote it had to break it\nHere, and went on.\nNext line."
+    assert split_sentences(wrapped, "en") == [wrapped[: wrapped.index("Next")], "Next line."]
+    assert split_sentences("short but\nwrapped", "en") == ["short but\nwrapped"]
+
+
+@given(
+    st.text(st.sampled_from('aB .!?。\n"„“«»()1é한\u200b\u3000…\r\t\ud800z')), st.sampled_from([*RULES, "ko", "", "xx"])
+)
+def test_together_they_are_the_text(text: str, language: str) -> None:
+    sentences = split_sentences(text, language)
+    assert "".join(sentences) == text
+    assert all(sentences)
+
+
+@pytest.mark.parametrize("unit", [".", ". ", "„", "« a. ", '"a. ', "z. B. ", "\n", " ", " \n", "1. ", "a\n", '."'])
+def test_hostile_text_takes_time_in_proportion(unit: str) -> None:
+    """Anything quadratic takes many minutes here, and the test's time limit ends it."""
+    text = unit * (50_000 // len(unit))
+    assert "".join(split_sentences(text, "de")) == text
+
+
+def test_how_many_sentences_a_line_has() -> None:
+    one, two, three = "Ja.", "Ja. Nein.", "Ja. Nein. Doch."
+    assert sentences_per_line([], "de") == 1
+    assert sentences_per_line([one] * 95 + [two] * 5, "de") == 1
+    assert sentences_per_line([one] * 80 + [three] * 20, "de") == 3
+    assert sentences_per_line([one] * 80 + [two] * 10 + [three] * 10, "de") == 3
+    assert sentences_per_line(["", one], "de") == 1
