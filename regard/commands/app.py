@@ -90,8 +90,9 @@ Shortlist = Annotated[
 Worker = Annotated[
     int, typer.Option("--workers", min=0, help="Processes that share many sentences; 0: one for each core.")
 ]
-NoSplit = Annotated[
-    bool, typer.Option("--no-split", help="Translate a text whole, not sentence by sentence, unless it is too long.")
+Split = Annotated[
+    bool,
+    typer.Option("--split/--no-split", help="Translate a text sentence by sentence, or whole if it is not too long."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 SourceFile = Annotated[Path | None, typer.Option("--source", metavar="FILE", help="Source sentences, one per line.")]
@@ -129,6 +130,19 @@ def print_json(content: Any) -> None:
 def say(message: str) -> None:
     """To people, not into the output."""
     errors.print(message, highlight=False, markup=False, soft_wrap=True)
+
+
+def note_files(texts: Iterable[str]) -> None:
+    """A text that is the name of a file is read as text all the same; whoever meant the file is told how."""
+    for text in texts:
+        try:
+            meant = Path(text).is_file()
+        except (OSError, ValueError):  # too long for a name, or no name at all
+            continue
+        if meant:
+            say(
+                f"regard: {text!r} is read as text, though there is a file of that name; for its lines: < {shlex.quote(text)}"
+            )
 
 
 def as_typed(message: str) -> str:

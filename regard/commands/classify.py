@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import regard
-from regard.commands.app import Json, ModelName, app, counted, say, standard_input
+from regard.commands.app import Json, ModelName, app, counted, note_files, say, standard_input
 from regard.errors import UsageError
 
 
@@ -31,6 +31,7 @@ def classify(
     """Label arguments, standard input or a file: one line in, one line out, as label TAB probability."""
     if text and file is not None:
         raise UsageError("give texts or --file FILE, not both")
+    note_files(text or ())
     classifier = regard.load(model, device, task="text-classification")
     typed = not text and file is None and sys.stdin.isatty()
     texts: Iterable[str] = text or (regard.read_lines(file) if file is not None else standard_input())

@@ -15,9 +15,9 @@ from regard.commands.app import (
     Int8,
     Json,
     ModelName,
-    NoSplit,
     Shortlist,
     SourceFile,
+    Split,
     TargetFile,
     Worker,
     app,
@@ -33,7 +33,7 @@ def evaluate(
     data: DataFolder = None,
     beam: Beam = None,
     paper: Annotated[bool, typer.Option("--paper", help="Also lower-cased, Moses-tokenised BLEU.")] = False,
-    no_split: NoSplit = False,
+    split: Split = True,
     as_json: Json = False,
     output: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the model's answers here.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Store the scores in the model file.")] = False,
@@ -56,7 +56,7 @@ def evaluate(
     found = regard.evaluate(
         model, data=data, save=save, output=output, on_result=None if as_json else tell, source=source, target=target,
         beam=beam, paper=paper, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride,
-        split=not no_split,
+        split=split,
     )  # fmt: skip
     if as_json:
         print_json(found.to_dict())

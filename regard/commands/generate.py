@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import regard
-from regard.commands.app import Json, ModelName, app, counted, say, standard_input
+from regard.commands.app import Json, ModelName, app, counted, note_files, say, standard_input
 
 
 @app.command(epilog="Examples: `regard generate runs/x 'Once upon a time'`, `regard generate runs/x < prompts.txt`")
@@ -38,6 +38,7 @@ def generate(
 
     Of standard input, each line is a prompt and becomes one line: line ends inside an answer become spaces.
     """
+    note_files([prompt] if prompt else ())
     writer = regard.load(model, task="text-generation")
     options: dict[str, Any] = dict(
         max_new_tokens=most or max_new_tokens, temperature=temperature, top_k=top_k, top_p=top_p,

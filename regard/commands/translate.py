@@ -15,11 +15,12 @@ from regard.commands.app import (
     Int8,
     Json,
     ModelName,
-    NoSplit,
     Shortlist,
+    Split,
     Worker,
     app,
     counted,
+    note_files,
     say,
     standard_input,
 )
@@ -46,10 +47,10 @@ def translate(
     alpha: Annotated[float | None, typer.Option(help="Strength of the paper's length penalty. [recipe's]")] = None,
     max_ratio: Annotated[float | None, typer.Option(help="Longest output as a multiple of the source …")] = None,
     max_extra: Annotated[int | None, typer.Option(help="… plus this many tokens.")] = None,
-    no_split: NoSplit = False,
-    no_warnings: Annotated[
-        bool, typer.Option("--no-warnings", help="Do not look for what speaks against an output: faster.")
-    ] = False,
+    split: Split = True,
+    warnings: Annotated[
+        bool, typer.Option("--warnings/--no-warnings", help="Say what speaks against an output; without, it is faster.")
+    ] = True,
     as_json: Json = False,
     engine: EngineName = "native",
     int8: Int8 = False,
@@ -58,13 +59,14 @@ def translate(
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
 ) -> None:
     """Translate arguments or standard input: one line in, one line out."""
+    note_files(text or ())
     translator = regard.load(
         model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers
     )
     options: dict[str, Any] = dict(
         beam=beam, nbest=nbest, sample=sample, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         prefix=prefix, no_repeat_ngram=no_repeat_ngram, length_penalty=length_penalty, alpha=alpha,
-        max_ratio=max_ratio, max_extra=max_extra, split=not no_split, warnings=not no_warnings,
+        max_ratio=max_ratio, max_extra=max_extra, split=split, warnings=warnings,
     )  # fmt: skip
     if not text and sys.stdin.isatty():
         options["look_ahead"] = 1

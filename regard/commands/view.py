@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import Beam, EngineName, Int8, ModelName, NoSplit, Shortlist, app, command_line
+from regard.commands.app import Beam, EngineName, Int8, ModelName, Shortlist, Split, app, command_line
 
 LARGE = 20  # megabytes: worth a word
 
@@ -25,7 +25,7 @@ def view(
     engine: EngineName = "native",
     int8: Int8 = False,
     shortlist: Shortlist = False,
-    no_split: NoSplit = False,
+    split: Split = True,
 ) -> None:
     """See through a model: one self-contained HTML page, or in the terminal.
 
@@ -35,7 +35,7 @@ def view(
     """
     seen = regard.view(
         model, text, output=output, command=command_line(), beam=beam, engine=engine, int8=int8, shortlist=shortlist,
-        split=not no_split,
+        split=split,
     )  # fmt: skip
     if output is None:
         seen.draw(Console())

@@ -65,10 +65,11 @@ def test_what_is_not_utf8_names_its_line(run: Path) -> None:
     assert said.startswith("regard: standard input, line 2 is not UTF-8: byte 0xfc at position 3")
 
 
-def test_a_text_longer_than_trained_for_is_split_and_said(run: Path) -> None:
-    answer = succeed("translate", run, " ".join([SENTENCE] * 40))
-    assert len(answer.lines) == 1
-    assert "1 text(s) longer than" in answer.err
+def test_a_paragraph_is_translated_sentence_by_sentence(run: Path) -> None:
+    text = " ".join([SENTENCE] * 40)
+    answer = succeed("translate", run, "--json", text)
+    assert [json.loads(line)["parts"] for line in answer.lines] == [40]
+    assert [json.loads(line)["parts"] for line in succeed("translate", run, "--json", "--no-split", text).lines] < [40]
 
 
 def test_json_is_one_object_per_line(run: Path) -> None:
@@ -211,3 +212,12 @@ def test_text_is_utf8_whatever_the_terminal_claims_and_a_closed_pipe_is_silent(r
         process.stdin.close()
         assert process.stderr.read() == b""
         assert process.wait(60) == 1
+
+
+def test_a_text_that_is_a_files_name_is_noticed(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("film.srt").write_text("Ja.\n", encoding="utf-8")
+    answer = succeed("translate", run.resolve(), "film.srt", "x" * 5_000, "a\0b")
+    assert len(answer.lines) == 3
+    assert "'film.srt' is read as text, though there is a file of that name" in answer.err
+    assert answer.err.count("is read as text") == 1

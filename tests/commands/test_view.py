@@ -36,7 +36,7 @@ def test_view_shows_every_part_of_a_long_text() -> None:
     answer = succeed("view", "demo", LONG)
     parts = regard.load("demo").attention(LONG).parts
     assert parts > 1
-    assert f"it is shown in {parts} parts" in answer.err
+    assert f"shown in the {parts} parts" in answer.err
     for sentence in (SENTENCE, "Guten Morgen!", "Wie geht es Ihnen?"):
         assert regard.load("demo").translate(sentence).text in answer.out
     assert succeed("view", "demo", SENTENCE).err == ""

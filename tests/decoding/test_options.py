@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from regard import config
-from regard.decoding.options import RULES, Search, check_values
+from regard.decoding.options import RULES, Search, check_values, refuse_idle
 from regard.errors import UsageError
 
 
@@ -63,3 +63,24 @@ def test_the_penalty_never_falls(penalty: str) -> None:
         penalties = [Search(length_penalty=penalty, alpha=alpha).penalty(length) for length in range(1, 100)]
         assert penalties == sorted(penalties)
     assert Search(length_penalty=penalty).penalty(1) == 1  # a single token is never changed
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"temperature": 0.5}, "temperature has an effect only with sample"),
+        ({"seed": 3}, "seed has an effect only with sample"),
+        ({"sample": True, "beam": 4}, "beam has no effect with sample"),
+        ({"alpha": 0.6, "length_penalty": "mean"}, "alpha has no effect with length_penalty 'mean'"),
+    ],
+)
+def test_options_without_effect_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        refuse_idle(given, {**vars(Search()), **given})
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"seed": 0}, {"sample": True, "seed": 3, "top_k": 5}, {"alpha": 0.9}, {"beam": 3}]
+)
+def test_options_with_an_effect_are_not(given: dict[str, Any]) -> None:
+    refuse_idle(given, {**vars(Search()), **given})

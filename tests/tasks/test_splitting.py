@@ -89,6 +89,7 @@ def test_a_character_that_is_too_long_stays_whole() -> None:
         ("Ab.\n\n  Cd.\tEf.", " ", "ab.\n\n  cd.\tef."),
         ("Ab.   Cd.\nEf.  ", " ", "ab.   cd.\nef."),
         ("他。她。", " ", "他。 她。"),
+        ("Ab.\u2028\x0bCd.\rEf.\r\n\r\nGh.", " ", "ab.  cd. ef.\r\n\r\ngh."),
         ("Ab. Cd.\n\nEf.", "", "ab.cd.\n\nef."),
     ],
 )

@@ -12,6 +12,9 @@ from regard.data.sentences import split_sentences
 # Where a sentence that is too long is cut, the better place first; a cut is made at the end of what matches.
 CLAUSE_END = re.compile(r"[,;:]\s+|[、，；：،؛]+\s*|\s+(?=[—–-]\s)")
 SPACE = re.compile(r"\s+")
+STRANGE = re.compile(
+    r"\r(?!\n)|[^\S \t\n\r\u00a0\u3000]"
+)  # would end a line for some readers, and did not in the source
 
 Measure = Callable[[str], int]
 
@@ -36,7 +39,7 @@ def split_text(text: str, longest: int, measure: Measure, sentences: int = 1, la
         return _parts([text])
     found = split_sentences(text, language)
     fitting = [piece for sentence in found for piece in _cut_long(sentence, longest, measure)]
-    return _parts(_gather(fitting, longest, measure, max(1, sentences)))
+    return _parts(_gather(fitting, longest, measure, sentences))
 
 
 def join_texts(parts: Sequence[Part], texts: Sequence[str], glue: str) -> str:
@@ -55,7 +58,7 @@ def _parts(pieces: list[str]) -> list[Part]:
         bare = piece.strip()
         begin = len(piece) - len(piece.lstrip())
         if bare:
-            parts.append(Part(before + piece[:begin], bare))
+            parts.append(Part(STRANGE.sub(" ", before + piece[:begin]), bare))
             before = piece[begin + len(bare) :]
         else:
             before += piece

@@ -22,7 +22,7 @@ from regard.attention.record import record
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
 from regard.decoding.batches import in_batches
 from regard.decoding.engine import Engine
-from regard.decoding.options import Hypothesis, Search, check_values
+from regard.decoding.options import Hypothesis, Search, check_values, refuse_idle
 from regard.decoding.trace import Trace
 from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
@@ -105,6 +105,7 @@ class Translator:
         given = {name: value for name, value in given.items() if value is not None and name not in OF_TEXT}
         values = {**vars(self.recipe.decoding), **given}
         check_values(values)
+        refuse_idle(given, values)
         if "beam" not in given:
             values["beam"] = max(values["beam"], values.get("nbest", 1))
         search, settings = (
