@@ -41,6 +41,11 @@ class Data:
         """The splits without which nothing can be trained."""
         return ("train", "valid")
 
+    @property
+    def split_by_column(self) -> bool:
+        """Whether several splits may stand in one file, told apart by a column."""
+        return False
+
     def files_of(self, split: str) -> tuple[str, ...]:
         """The files of `train`, `valid` or a test set."""
         return {"train": self.train, "valid": self.valid}.get(split) or self.test[split]
