@@ -22,7 +22,7 @@ from regard.errors import DataError
 from regard.tasks.registry import count_parameters, find_task
 from regard.training.distributed import ALONE
 from regard.training.log import require_tensorboard
-from regard.training.memory import GIGA, needed_memory, require_memory, whole_memory
+from regard.training.memory import GIGA, kept_for_backward, needed_memory, require_memory, whole_memory
 from regard.training.optimizer import build_optimizer
 from regard.training.update import Objective, take_update
 
@@ -105,7 +105,6 @@ def rehearse(
     parameters = count_parameters(settings.model, *sizes)
     require_memory(parameters)
     model = row.build(settings.model, sizes)
-    built_with = peak_memory()
     part = training.batch_tokens // training.accumulate
     tokens = min(part, REHEARSED_TOKENS)
     optimizer = build_optimizer(model, training)
@@ -114,11 +113,11 @@ def rehearse(
     for number in (1, 2):
         batch = row.rehearsal.batch(settings, tokens)
         began = time.perf_counter()
-        done = take_update(objective, optimizer, [batch], training, number, ALONE)
+        with kept_for_backward(model) as kept:
+            done = take_update(objective, optimizer, [batch], training, number, ALONE)
         losses.append(done.loss / done.tokens)
         seconds.append(time.perf_counter() - began)
-    steps = max(0, peak_memory() - built_with - needed_memory(parameters))  # what grows with the tokens of a step
-    memory = needed_memory(parameters) + steps * part // tokens
+    memory = needed_memory(parameters) + sum(kept.values()) * part // tokens  # the latter grows with a step's tokens
     built = f"{parameters:,} parameters with {row.rehearsal.told(sizes)}"
     return Rehearsed(
         f"{settings.model.architecture} {settings.model.size}, {built}", parameters, tokens, tuple(losses), tuple(seconds),
@@ -160,7 +159,8 @@ def mistakes_in_files(recipe: config.Recipe) -> list[str]:
                 found.append(f"data.{setting}: {error}")
         if not found and len(there) == len(files):
             try:
-                next(find_task(recipe.task).read(data, split))
+                if next(find_task(recipe.task).read(data, split), None) is None:
+                    found.append(f"data.{setting} holds no text")
             except DataError as error:
                 found.append(f"data.{setting}: {error}")
         lines += found

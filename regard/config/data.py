@@ -119,6 +119,7 @@ def is_plain(name: object) -> bool:
     return (
         isinstance(name, str)
         and name not in ("", ".", "..")
+        and len(name.encode("utf-8", "replace")) <= 200  # systems hold 255 bytes, and names get endings
         and not re.search(r"[/\\\n\t]", name)
         and visible(name) == name  # nor may it command a terminal
         and Path(name).name == name  # on Windows, C:name would be elsewhere

@@ -399,7 +399,7 @@ def _read_section(section: str, kind: type, content: dict[str, Any], origin: Ori
             )
             continue
         try:
-            values[key] = _convert(value, hints[key])
+            values[key] = convert(value, hints[key])
         except TypeError as error:
             mistakes.append(f"{name} must be {error}, not {shown(value)}{where}")
             continue
@@ -414,19 +414,20 @@ def _read_section(section: str, kind: type, content: dict[str, Any], origin: Ori
     return kind(**values)
 
 
-def _convert(value: Any, wanted: Any) -> Any:
-    """The value in the wanted type, or TypeError with the name of what was wanted."""
+def convert(value: Any, wanted: Any) -> Any:
+    """The value in the wanted type, or TypeError with the name of what was wanted: of recipes, and of all that a model file
+    says."""
     origin = get_origin(wanted)
     if origin is tuple:
         inner = get_args(wanted)
         items = [value] if isinstance(value, str) else value
         if not isinstance(items, (list, tuple)) or (inner[-1] is not ... and len(items) != len(inner)):
             raise TypeError("a list" if inner[-1] is ... else f"a list of {len(inner)} values")
-        return tuple(_convert(item, inner[0]) for item in items)
+        return tuple(convert(item, inner[0]) for item in items)
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
             raise TypeError("a table")
-        return {str(key): _convert(item, get_args(wanted)[1]) for key, item in value.items()}
+        return {str(key): convert(item, get_args(wanted)[1]) for key, item in value.items()}
     if wanted is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         if not abs(value) <= sys.float_info.max:  # inf, nan, or a whole number beyond every float
             raise TypeError("a finite number")

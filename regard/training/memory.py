@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import torch
+from torch import Tensor, nn
 
 from regard.errors import ConfigError
 
@@ -31,6 +33,22 @@ def whole_memory(device: str | torch.device = "cpu") -> int:
         with suppress(OSError, ValueError):  # another system, or `max`
             found.append(int(Path(limit).read_text(encoding="ascii")))
     return min((each for each in found if each > 0), default=0)
+
+
+@contextmanager
+def kept_for_backward(model: nn.Module) -> Iterator[dict[int, int]]:
+    """By its address, the bytes of each tensor that steps taken inside keep until they go back; weights are not counted."""
+    own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in own:
+            kept[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        yield kept
 
 
 def require_memory(parameters: int, device: str | torch.device = "cpu", processes: int = 1) -> None:

@@ -20,7 +20,7 @@ from regard.errors import RegardError
 
 MEGA = 2**20
 ROOM = 160 * MEGA
-"""Bytes that every case may take …"""
+"""Bytes that a case may take …"""
 MULTIPLE = 4
 """… besides this many times what lies in its folder."""
 SECONDS = 20
@@ -42,6 +42,8 @@ class Case:
     expected: Literal["refused", "accepted", "either"] = "either"
     told: str = ""
     """What must be said, in an error or among what `use` returns."""
+    room: int = ROOM
+    """Bytes that it may take besides a multiple of its files."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def _judge(case: Case, said: dict[str, str], seconds: float, taken: int, size: i
         outcome = f"{outcome}, not {case.expected}"
     elif outcome in ("accepted", "refused") and case.told not in message:
         outcome = f"{outcome} without saying {case.told!r}"
-    elif taken > ROOM + MULTIPLE * size:
+    elif taken > case.room + MULTIPLE * size:
         outcome = f"took {taken // MEGA:,} MB for {size / MEGA:,.1f} MB"
     return Verdict(case.name, outcome, message, seconds, taken // MEGA)
 

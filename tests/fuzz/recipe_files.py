@@ -34,6 +34,7 @@ VALUES = [
     "07:32:00", "1979-05-27T07:32:00Z", '"' + "x" * 100_000 + '"', "[" + "1, " * 10_000 + "1]",
 ]  # fmt: skip
 DEEP = 50_000
+TRAINING = 2**31  # bytes: what a recipe asks for in figures it may have
 Expected = Literal["refused", "accepted", "either"]
 
 
@@ -93,7 +94,7 @@ def cases(seed: int, count: int) -> Iterator[Case]:
             value = chance.choice(VALUES)
             text = _set(text, section, key, value)
             told.append(f"{section}.{key} = {value[:40]}")
-        yield Case(f"{number} {base} {'; '.join(told)}", _maker(text.encode()), use)
+        yield Case(f"{number} {base} {'; '.join(told)}", _maker(text.encode()), use, room=TRAINING)
 
 
 def honest_cases() -> Iterator[Case]:
