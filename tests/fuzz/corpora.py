@@ -13,6 +13,7 @@ import random
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -141,6 +142,7 @@ def packed() -> dict[str, tuple[str, Callable[[bytes], bytes], Expected, str]]:
     }  # fmt: skip
 
 
+@cache
 def _long_line(packer: Any) -> bytes:
     written = io.BytesIO()
     with packer.open(written, "wb", **({"compresslevel": 1} if packer is gzip else {"preset": 0})) as file:
