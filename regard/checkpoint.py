@@ -126,15 +126,13 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
             raise CheckpointError(f"{path} has format {version}; this regard reads 1 to {FORMAT}. Upgrade regard.")
         if version == 1:
             names = ("recipe", "tokenizer", "provenance", "facts")
-            parts = {
-                name: json.loads(metadata[name] if name != "facts" else metadata.get(name, "{}")) for name in names
-            }
+            parts = {name: _content(metadata[name] if name != "facts" else metadata.get(name, "{}")) for name in names}
             parts["assets"] = {"tokenizer": parts.pop("tokenizer"), **parts.pop("facts")}
             drop_unheeded(parts["recipe"])
             told = parts["provenance"].items()
             parts["provenance"] = {FORMAT_1_PROVENANCE.get(name, name): value for name, value in told}
         else:
-            parts = {name: json.loads(metadata[name]) for name in ("recipe", "assets", "provenance")}
+            parts = {name: _content(metadata[name]) for name in ("recipe", "assets", "provenance")}
         if not all(isinstance(part, dict) for part in parts.values()):
             raise ValueError("not a table")
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
@@ -142,6 +140,13 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
             f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"
         ) from None
     return version, parts
+
+
+def _content(text: str) -> Any:
+    """What JSON says. Half a surrogate pair, which it can smuggle in but no file can hold, is a question mark."""
+    content = json.loads(text)
+    plain = json.dumps(content, ensure_ascii=False)
+    return json.loads(plain.encode("utf-8", "replace")) if re.search("[\ud800-\udfff]", plain) else content
 
 
 def _require_architecture(path: Path, recipe: Mapping[str, Any]) -> None:
@@ -176,7 +181,7 @@ def task_of(name: str | Path) -> str:
 def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
     """Write test scores into a model file, beside what its provenance says already."""
     weights, metadata = read(path)
-    provenance = json.loads(metadata["provenance"])
+    provenance = _content(metadata["provenance"])
     before = provenance.get("scores")
     provenance["scores"] = {**(before if isinstance(before, dict) else {}), **scores}
     write(path, weights, {**metadata, "provenance": json.dumps(provenance, ensure_ascii=False)})

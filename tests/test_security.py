@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import regard
-from regard.checkpoint import read, write
+from regard.checkpoint import read, store_scores, write
 from regard.config import recipes
 from regard.errors import CheckpointError, ConfigError, DataError, UsageError, visible
 from regard.files import below
@@ -333,6 +333,25 @@ def test_weights_are_finite(stranger: Path, number: float, dtype: torch.dtype) -
     write(stranger, {**weights, name: odd}, metadata)
     with pytest.raises(CheckpointError, match=f"{re.escape(name)} holds what is no number"):
         regard.load(stranger)
+
+
+def test_half_a_surrogate_pair_in_a_model_file(stranger: Path) -> None:
+    """JSON can hold it, but no file that is written afterwards."""
+    weights, metadata = read(stranger)
+    write(stranger, weights, {**metadata, "provenance": '{"versions": {"regard": "\\ud800"}}'})
+    store_scores(stranger, {"news": []})
+    assert regard.load(stranger).provenance == {"versions": {"regard": "?"}, "scores": {"news": []}}
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.bool, torch.float32, torch.float8_e4m3fn])
+def test_a_lexicon_holds_whole_numbers(dtype: torch.dtype, tmp_path: Path) -> None:
+    weights, metadata = read(STORED.parent / "format-2" / "translation-transformer.safetensors")
+    names = [name for name in weights if "lexicon" in name]
+    assert names
+    odd = {name: weights[name].to(dtype) for name in names}
+    write(tmp_path / "odd.safetensors", {**weights, **odd}, metadata)
+    with pytest.raises(CheckpointError, match="its lexicon does not fit its tokenizer"):
+        regard.load(tmp_path / "odd.safetensors")
 
 
 # What a recipe costs

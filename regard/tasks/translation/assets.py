@@ -37,7 +37,7 @@ class TranslationAssets:
         if set(tensors) != set(Lexicon._fields):
             raise DataError(f"its lexicon consists of {shown(sorted(tensors))} instead of {', '.join(Lexicon._fields)}")
         lexicon, sizes = Lexicon(**tensors), (tokenizer.size("source"), tokenizer.size("target"))
-        whole = all(not each.is_floating_point() and each.dtype != torch.bool for each in lexicon)
+        whole = all(each.dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64) for each in lexicon)
         shaped = lexicon.table.dim() == 2 and lexicon.frequent.dim() == 1 and len(lexicon.table) == sizes[0]
         if not (
             whole and shaped and all(not each.numel() or 0 <= each.min() <= each.max() < sizes[1] for each in lexicon)
