@@ -9,6 +9,7 @@ then renamed.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,7 +26,7 @@ from regard import __version__, files
 from regard.config import Recipe, recipes, task_settings
 from regard.config.aliases import drop_unheeded
 from regard.config.tasks import names
-from regard.errors import CheckpointError, ConfigError, UsageError, did_you_mean
+from regard.errors import CheckpointError, ConfigError, UsageError, did_you_mean, shown
 
 FORMAT = 2
 MODEL = "model.safetensors"
@@ -118,20 +119,20 @@ def present_name(name: str) -> str:
 def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict[str, Any]]]:
     """The format's number, and by name the tables that the metadata holds; of format 1 in today's shape."""
     try:
+        if not re.fullmatch("[0-9]{1,9}", metadata["format"]):
+            raise ValueError("not a number")
         version = int(metadata["format"])
         if not 1 <= version <= FORMAT:
             raise CheckpointError(f"{path} has format {version}; this regard reads 1 to {FORMAT}. Upgrade regard.")
         if version == 1:
             names = ("recipe", "tokenizer", "provenance", "facts")
-            parts = {
-                name: json.loads(metadata[name] if name != "facts" else metadata.get(name, "{}")) for name in names
-            }
+            parts = {name: _content(metadata[name] if name != "facts" else metadata.get(name, "{}")) for name in names}
             parts["assets"] = {"tokenizer": parts.pop("tokenizer"), **parts.pop("facts")}
             drop_unheeded(parts["recipe"])
             told = parts["provenance"].items()
             parts["provenance"] = {FORMAT_1_PROVENANCE.get(name, name): value for name, value in told}
         else:
-            parts = {name: json.loads(metadata[name]) for name in ("recipe", "assets", "provenance")}
+            parts = {name: _content(metadata[name]) for name in ("recipe", "assets", "provenance")}
         if not all(isinstance(part, dict) for part in parts.values()):
             raise ValueError("not a table")
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
@@ -139,6 +140,13 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
             f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"
         ) from None
     return version, parts
+
+
+def _content(text: str) -> Any:
+    """What JSON says. Half a surrogate pair, which it can smuggle in but no file can hold, is a question mark."""
+    content = json.loads(text)
+    plain = json.dumps(content, ensure_ascii=False)
+    return json.loads(plain.encode("utf-8", "replace")) if re.search("[\ud800-\udfff]", plain) else content
 
 
 def _require_architecture(path: Path, recipe: Mapping[str, Any]) -> None:
@@ -173,7 +181,7 @@ def task_of(name: str | Path) -> str:
 def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
     """Write test scores into a model file, beside what its provenance says already."""
     weights, metadata = read(path)
-    provenance = json.loads(metadata["provenance"])
+    provenance = _content(metadata["provenance"])
     before = provenance.get("scores")
     provenance["scores"] = {**(before if isinstance(before, dict) else {}), **scores}
     write(path, weights, {**metadata, "provenance": json.dumps(provenance, ensure_ascii=False)})
@@ -191,15 +199,22 @@ def check_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], path: P
     """A tensor that is missing, left over, misshapen or no weight is an error that names it. The model may be on `meta`."""
     wanted = unique_weights(model)
     problems = [f"{name} is missing" for name in wanted if name not in weights]
-    problems += [f"{name} is unknown" for name in weights if name not in wanted]
+    problems += [f"{shown(name)[1:-1]} is unknown" for name in weights if name not in wanted]
     for name, tensor in wanted.items():
         found = weights.get(name, tensor)
         if found.shape != tensor.shape:
             problems.append(f"{name} is {list(found.shape)} instead of {list(tensor.shape)}")
         elif found.dtype not in WEIGHTS:
             problems.append(f"{name} holds {str(found.dtype).removeprefix('torch.')} instead of floating-point numbers")
+        elif not is_finite(found):
+            problems.append(f"{name} holds what is no number (NaN), or is infinite")
     if problems:
         raise CheckpointError(f"{path} does not fit its own recipe: {'; '.join(problems[:5])}")
+
+
+def is_finite(tensor: Tensor) -> bool:
+    """Whether all are numbers; found without a copy of them. On `meta` there are none."""
+    return tensor.is_meta or not tensor.numel() or bool(torch.stack(torch.aminmax(tensor)).isfinite().all())
 
 
 def unique_weights(model: torch.nn.Module) -> dict[str, Tensor]:

@@ -52,6 +52,7 @@ def visible(text: str) -> str:
 
 
 _OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, marks of direction, half surrogate pairs, ends of lines
+_LONGEST_WORD = 500  # characters
 _HARMLESS = "\n\t\u200c\u200d"  # the last two join letters, as Persian and Hindi are written
 
 
@@ -59,7 +60,15 @@ def _escaped(letter: str) -> str:
     return letter if letter in _HARMLESS else letter.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
+def shown(value: object, most: int = 120) -> str:
+    """A wrong value as Python writes it, short enough for a message."""
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+
+
 def did_you_mean(given: str, known: Iterable[str]) -> str:
     """` Did you mean 'heads'?`, or nothing when no known word is near."""
+    if len(given) > _LONGEST_WORD:  # near to nothing, and comparing it would take long
+        return ""
     near = difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)
     return f" Did you mean '{near[0]}'?" if near else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,19 @@ def below(folder: Path, path: str) -> Path:
     if found == inside or not found.is_relative_to(inside):
         raise DataError(f"{path!r} leads out of the data folder {folder}, to {found}; it was left alone")
     return found
+
+
+def kind_of(path: Path) -> str:
+    """What a path leads to that is no file, for a message: `a folder`, `a link to ../x, where nothing is`."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return f"a link to {path.readlink()}, where nothing is" if path.is_symlink() else "not there"
+    kinds = {
+        stat.S_IFDIR: "a folder", stat.S_IFIFO: "a FIFO, which can be read only once", stat.S_IFSOCK: "a socket",
+        stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+    }  # fmt: skip
+    return kinds.get(stat.S_IFMT(mode), "no file")
 
 
 @contextmanager

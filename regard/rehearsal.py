@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -19,14 +19,14 @@ from regard import config
 from regard.config import recipes
 from regard.data.corpus import locate
 from regard.errors import DataError
-from regard.tasks.registry import find_task
+from regard.tasks.registry import count_parameters, find_task
 from regard.training.distributed import ALONE
 from regard.training.log import require_tensorboard
+from regard.training.memory import GIGA, kept_for_backward, needed_memory, require_memory, whole_memory
 from regard.training.optimizer import build_optimizer
 from regard.training.update import Objective, take_update
 
 REHEARSED_TOKENS = 2_048  # at most, so that a large recipe is tried in seconds on a laptop
-GIGA = 2**30
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,16 @@ class Rehearsed:
     """Tokens that training computes at a time."""
     peak_memory: int
     """Bytes that this process held at most; 0 where the system does not tell."""
+    memory: int
+    """Bytes that training would take on this machine, as far as two steps tell …"""
+    machine_memory: int
+    """… and that it has; 0 where the system does not tell."""
     updates: int
     batch_tokens: int
     mistakes: tuple[str, ...]
     """What is wrong with the recipe's files."""
+    doubts: tuple[str, ...] = ()
+    """What may be meant, but hardly is."""
 
     @property
     def minutes(self) -> float:
@@ -57,7 +63,7 @@ class Rehearsed:
 
     def lines(self) -> list[str]:
         """For people."""
-        weights, file = self.parameters * 16 / GIGA, self.parameters * 4 / GIGA
+        weights, file = needed_memory(self.parameters) / GIGA, self.parameters * 4 / GIGA
         steps = [
             f"step {number}: {self.tokens:,} tokens, loss {loss:.3f}, {self.tokens / seconds:,.0f} tokens/s"
             for number, (loss, seconds) in enumerate(zip(self.losses, self.seconds, strict=True), start=1)
@@ -71,7 +77,12 @@ class Rehearsed:
             *([f"peak memory of this rehearsal: {self.peak_memory / GIGA:.2f} GB"] if self.peak_memory else []),
             *([f"training takes parts of {self.part:,} tokens, {more}"] if self.tokens < self.part else []),
             f"{self.updates:,} updates of {self.batch_tokens:,} tokens would take about {long} on this CPU",
-            *([] if self.mistakes else ["the recipe is sound; nothing was written"]),
+            *self.doubts,
+            *(
+                []
+                if self.mistakes
+                else ["nothing was written" if self.doubts else "the recipe is sound; nothing was written"]
+            ),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,8 +105,9 @@ def rehearse(
     training, row = settings.training, find_task(settings.task)
     torch.manual_seed(training.seed)
     sizes = row.rehearsal.sizes(settings)
+    parameters = count_parameters(settings.model, *sizes)
+    require_memory(parameters)
     model = row.build(settings.model, sizes)
-    parameters = sum(parameter.numel() for parameter in model.parameters())
     part = training.batch_tokens // training.accumulate
     tokens = min(part, REHEARSED_TOKENS)
     optimizer = build_optimizer(model, training)
@@ -104,14 +116,34 @@ def rehearse(
     for number in (1, 2):
         batch = row.rehearsal.batch(settings, tokens)
         began = time.perf_counter()
-        done = take_update(objective, optimizer, [batch], training, number, ALONE)
+        with kept_for_backward(model) as kept:
+            done = take_update(objective, optimizer, [batch], training, number, ALONE)
         losses.append(done.loss / done.tokens)
         seconds.append(time.perf_counter() - began)
+    memory = needed_memory(parameters) + sum(kept.values()) * part // tokens  # the latter grows with a step's tokens
     built = f"{parameters:,} parameters with {row.rehearsal.told(sizes)}"
     return Rehearsed(
         f"{settings.model.architecture} {settings.model.size}, {built}", parameters, tokens, tuple(losses), tuple(seconds),
-        part, peak_memory(), training.updates, training.batch_tokens, tuple(mistakes_in_files(settings)),
+        part, peak_memory(), memory, whole_memory(), training.updates, training.batch_tokens,
+        tuple(mistakes_in_files(settings)), tuple(doubts(settings, memory, part)),
     )  # fmt: skip
+
+
+def doubts(recipe: config.Recipe, memory: int, part: int) -> Iterator[str]:
+    """What can be trained, but will hardly end or tell as it is meant to."""
+    training, whole = recipe.training, whole_memory()
+    if whole and memory > whole:
+        yield (
+            f"parts of {part:,} tokens would take about {memory / GIGA:,.1f} GB of memory, but this machine has"
+            f" {whole / GIGA:,.1f} GB; unless the corpus is smaller, raise training.accumulate or lower training.batch_tokens"
+        )
+    if training.warmup >= training.updates and training.schedule != "constant":
+        yield (
+            f"training.warmup = {training.warmup:,} is not below training.updates = {training.updates:,}: the learning rate"
+            " would never reach its peak"
+        )
+    if not recipe.data.split_by_column and set(recipe.data.train) & set(recipe.data.valid):
+        yield "data.valid names a file of data.train: its score says nothing of new text"
 
 
 def mistakes_in_files(recipe: config.Recipe) -> list[str]:
@@ -130,7 +162,8 @@ def mistakes_in_files(recipe: config.Recipe) -> list[str]:
                 found.append(f"data.{setting}: {error}")
         if not found and len(there) == len(files):
             try:
-                next(find_task(recipe.task).read(data, split))
+                if next(find_task(recipe.task).read(data, split), None) is None:
+                    found.append(f"data.{setting} holds no text")
             except DataError as error:
                 found.append(f"data.{setting}: {error}")
         lines += found

@@ -27,12 +27,13 @@ from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
 from regard.files import alone_in
 from regard.run_log import read_metrics
-from regard.tasks.registry import find_task
+from regard.tasks.registry import count_parameters, find_task
 from regard.tasks.task import Task
 from regard.tasks.trained import save_trained
 from regard.training.distributed import Processes, join
 from regard.training.log import TrainingLog, require_tensorboard
 from regard.training.loop import Listener, Loop, Outcome
+from regard.training.memory import require_memory
 from regard.training.run_folder import MICRO_BATCHES, Progress, RunFolder
 from regard.view.curve import load_curve, write_curves
 
@@ -152,8 +153,10 @@ def _train(
         check_same_run(folder, recipe)
         make_folder(folder)
         with alone_in(folder) if processes.first else nullcontext():
+            require_room(recipe, row.rehearsal.sizes(recipe), processes)  # a guess, before an hour of preparing
             prepared = prepare_once(recipe, row, processes, console)
             say("\n".join(prepared.report.lines()))
+            require_room(recipe, prepared.assets.sizes, processes)
             model = initial_model(recipe, row, prepared)
             parameters = sum(parameter.numel() for parameter in model.parameters())
             say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {processes.device}")
@@ -190,6 +193,12 @@ def initial_model(recipe: config.Recipe, row: Task, prepared: Prepared) -> nn.Mo
     """The untrained model, the same in every process: its weights follow from the seed."""
     torch.manual_seed(recipe.training.seed)
     return row.build(recipe.model, prepared.assets.sizes)
+
+
+def require_room(recipe: config.Recipe, sizes: Iterable[int], processes: Processes) -> None:
+    """Refuse a model that cannot be in memory; with sharding, the processes share it."""
+    parts = processes.count if recipe.training.sharding == "full" else 1
+    require_memory(count_parameters(recipe.model, *sizes), processes.device, parts)
 
 
 def make_folder(folder: Path) -> None:

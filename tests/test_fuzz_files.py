@@ -17,15 +17,16 @@ from regard.checkpoint import read, store_scores, task_of, write
 from regard.errors import RegardError
 
 FILES = Path(__file__).parent / "compat" / "files"
-STORED = {
-    (folder, name): read(FILES / folder / f"{name}.safetensors")
-    for folder in ("format-1", "format-2")
-    for name in ("classification", "language-model-cutoffs", "translation-transformer")
-}
+STORED = {(path.parent.name, path.stem): read(path) for path in sorted(FILES.glob("format-*/*.safetensors"))}
 ODD = [
     None, True, 0, -1, 3, 2**70, 0.5, float("nan"), float("inf"), "", "x", "\x1b[2J", "\ud800", [], [1], [[]], [{}], {}, {"x": 1},
     {"": None}, [{"name": 3, "value": "x"}], {"test": [{"name": "BLEU", "value": None}]}, {"test": []}, {"test": {"name": 1}},
 ]  # fmt: skip
+JSON = some.recursive(
+    some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=20),
+    lambda inner: some.lists(inner, max_size=4) | some.dictionaries(some.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
 EVERY = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 TALL = torch.zeros(3, 5)
 Draw = Callable[[Any], Any]
@@ -71,7 +72,9 @@ def test_values_of_another_kind(tmp_path_factory: pytest.TempPathFactory, data: 
     content = json.loads(metadata[part])
     for _ in range(data.draw(some.integers(1, 3))):
         found = places(content)
-        content = changed(content, data.draw(some.sampled_from(found)), data.draw(some.sampled_from([*ODD, places])))
+        content = changed(
+            content, data.draw(some.sampled_from(found)), data.draw(some.sampled_from([*ODD, places]) | JSON)
+        )
     path = tmp_path_factory.mktemp("odd") / "odd.safetensors"
     write(path, tensors, {**metadata, part: json.dumps(content)})
     load_and_use(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 import torch
 
 import regard
-from regard.checkpoint import read, write
+from regard.checkpoint import read, store_scores, write
 from regard.config import recipes
 from regard.errors import CheckpointError, ConfigError, DataError, UsageError, visible
 from regard.files import below
@@ -208,7 +209,7 @@ def test_what_people_write_stays_as_it_is() -> None:
     assert visible("\ud800") == "\\ud800"
 
 
-@pytest.mark.parametrize("name", [EVIL, "a\nb", "a\tb", "a\u202eb", "../x", "a/b", "a\0", ""])
+@pytest.mark.parametrize("name", [EVIL, "a\nb", "a\tb", "a\u202eb", "../x", "a/b", "a\0", "", "ü" * 101])
 def test_names_of_runs_and_test_sets_are_plain(name: str) -> None:
     with pytest.raises(ConfigError):
         recipes.parse({"data": {"test": {name: ["x.tsv"]}}})
@@ -317,6 +318,129 @@ def test_a_value_that_nests_without_end(tmp_path: Path) -> None:
     path.write_text("", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"^--set model\.width nests lists or tables too deep to be a recipe$"):
         recipes.load(path, ["model.width=" + "[" * DEEP + "]" * DEEP])
+
+
+@pytest.mark.parametrize("format", ["0", "-1", " 2", "2.5", "99", "²", "+2", "true", ""])
+def test_formats_that_nobody_wrote(stranger: Path, format: str) -> None:
+    weights, metadata = read(stranger)
+    write(stranger, weights, {**metadata, "format": format})
+    with pytest.raises(CheckpointError):
+        regard.load(stranger)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_weights_are_finite(stranger: Path, number: float, dtype: torch.dtype) -> None:
+    weights, metadata = read(stranger)
+    name = "encoder.0.feed_forward.widen.weight"
+    odd = weights[name].clone().to(dtype)
+    odd[3, 2] = number
+    write(stranger, {**weights, name: odd}, metadata)
+    with pytest.raises(CheckpointError, match=f"{re.escape(name)} holds what is no number"):
+        regard.load(stranger)
+
+
+def test_half_a_surrogate_pair_in_a_model_file(stranger: Path) -> None:
+    """JSON can hold it, but no file that is written afterwards."""
+    weights, metadata = read(stranger)
+    write(stranger, weights, {**metadata, "provenance": '{"versions": {"regard": "\\ud800"}}'})
+    store_scores(stranger, {"news": []})
+    assert regard.load(stranger).provenance == {"versions": {"regard": "?"}, "scores": {"news": []}}
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.bool, torch.float32, torch.float8_e4m3fn])
+def test_a_lexicon_holds_whole_numbers(dtype: torch.dtype, tmp_path: Path) -> None:
+    weights, metadata = read(STORED.parent / "format-2" / "translation-transformer.safetensors")
+    names = [name for name in weights if "lexicon" in name]
+    assert names
+    odd = {name: weights[name].to(dtype) for name in names}
+    write(tmp_path / "odd.safetensors", {**weights, **odd}, metadata)
+    with pytest.raises(CheckpointError, match="its lexicon does not fit its tokenizer"):
+        regard.load(tmp_path / "odd.safetensors")
+
+
+# What a recipe costs
+
+
+MANY = {
+    "dotted keys": "\n".join(f"a{number}.b = 1" for number in range(60_000)),
+    "keys of a section": "[model]\n" + "\n".join(f"a{number} = 1" for number in range(60_000)),
+    "sections": "\n".join(f"[a{number}]" for number in range(60_000)),
+    "a long key": "a" * 900_000 + " = 1",
+    "a long value": f'name = "{"x" * 900_000}"',
+    "a long list": "[model]\nwidth = [" + "1, " * 200_000 + "]",
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("what", MANY)
+def test_a_recipe_of_a_thousand_mistakes_is_refused_briefly(tmp_path: Path, what: str) -> None:
+    """The message was as long as the file, and each line of it took a search through the whole."""
+    path = tmp_path / "many.toml"
+    path.write_text(MANY[what], encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        recipes.load(path)
+    assert len(str(caught.value)) < 5_000
+    assert len(caught.value.mistakes) <= recipes.MOST_MISTAKES + 1
+
+
+def test_a_recipe_is_no_larger_than_people_write(tmp_path: Path) -> None:
+    path = tmp_path / "large.toml"
+    path.write_text("#" * recipes.LARGEST, encoding="utf-8")
+    recipes.load(path)
+    path.write_text("#" * (recipes.LARGEST + 1), encoding="utf-8")
+    with pytest.raises(ConfigError, match="too large for a recipe, which has at most 1,000,000 bytes"):
+        recipes.load(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and pipes are others there")
+def test_a_recipe_is_a_file(tmp_path: Path) -> None:
+    """A pipe would be waited for, a device read for ever."""
+    (tmp_path / "folder.toml").mkdir()
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "zero.toml").symlink_to("/dev/zero")
+    for name, told in (("folder", "a folder"), ("pipe", "a FIFO"), ("zero", "a device")):
+        with pytest.raises(ConfigError, match=f"it is {told}"):
+            recipes.load(tmp_path / f"{name}.toml")
+
+
+def test_a_recipe_may_begin_with_a_mark_and_end_its_lines_as_windows_does(tmp_path: Path) -> None:
+    path = tmp_path / "windows.toml"
+    path.write_bytes(b"\xef\xbb\xbf[model]\r\nwidth = 6\r\nheads = 2\r\n")
+    assert recipes.load(path).model.width == 6
+
+
+def test_tables_that_nest_without_end_or_have_other_keys() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(5_000):
+        deep = {"a": deep}
+    for odd in (deep, {"model": deep}, {1: 2}, {"model": {1: 2}}, {None: {}}):
+        with pytest.raises(ConfigError):
+            recipes.read(odd)
+
+
+def test_a_model_that_cannot_be_in_memory_is_refused_before_it_is_built(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("a\tb\n")
+    path = recipe_file(tmp_path, "[model]\nwidth = 65536\nheads = 8\nencoder_layers = 100\nfeed_forward = 65536")
+    said = fail("train", path, "--dry-run")
+    assert re.search(r"would have [\d,]+ parameters, which take [\d,.]+ GB .* but this machine has [\d,.]+ GB", said)
+    assert said == fail("train", path, "--run", tmp_path / "run")
+    tables = {"data": {"train": "x.tsv", "valid": "x.tsv"}, "model": {"width": 65_536, "encoder_layers": 100}}
+    with pytest.raises(ConfigError, match="but this machine has"):
+        regard.train(tables, data=tmp_path, run=tmp_path / "run", show=False)
+
+
+SMALL = "[tokenizer]\nvocabulary = 300\n[model]\nsize = 'tiny'\nwidth = 8\nfeed_forward = 8\n"
+
+
+def test_what_is_hardly_meant_is_said_by_a_dry_run(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("a\tb\n")
+    path = recipe_file(tmp_path, f"{SMALL}[training]\nbatch_tokens = 100000000\nwarmup = 10\nupdates = 10")
+    said = call("train", path, "--dry-run").out
+    assert "training.warmup = 10 is not below training.updates = 10" in said
+    assert "data.valid names a file of data.train" in said
+    assert "parts of 100,000,000 tokens would take about" in said
+    assert "sound" not in said
 
 
 # The list itself

@@ -45,6 +45,10 @@ class LabelledText(TextData):
     def needed(self) -> tuple[str, ...]:
         return ("train",) if self.hold_out > 0 else super().needed
 
+    @property
+    def split_by_column(self) -> bool:
+        return bool(self.split)
+
     def impossible(self) -> Iterator[str]:
         yield from super().impossible()
         yield from self.same_columns("text", "label", "split")

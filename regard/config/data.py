@@ -41,6 +41,11 @@ class Data:
         """The splits without which nothing can be trained."""
         return ("train", "valid")
 
+    @property
+    def split_by_column(self) -> bool:
+        """Whether several splits may stand in one file, told apart by a column."""
+        return False
+
     def files_of(self, split: str) -> tuple[str, ...]:
         """The files of `train`, `valid` or a test set."""
         return {"train": self.train, "valid": self.valid}.get(split) or self.test[split]
@@ -114,6 +119,7 @@ def is_plain(name: object) -> bool:
     return (
         isinstance(name, str)
         and name not in ("", ".", "..")
+        and len(name.encode("utf-8", "replace")) <= 200  # systems hold 255 bytes, and names get endings
         and not re.search(r"[/\\\n\t]", name)
         and visible(name) == name  # nor may it command a terminal
         and Path(name).name == name  # on Windows, C:name would be elsewhere

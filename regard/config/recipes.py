@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -16,7 +17,7 @@ from regard.config.data import Data, is_plain
 from regard.config.field import bounds_of
 from regard.config.recipe import Recipe, TaskSettings
 from regard.config.tasks import TASKS, names, task_settings
-from regard.errors import ConfigError, UsageError, did_you_mean
+from regard.errors import ConfigError, UsageError, did_you_mean, shown
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,6 +28,10 @@ else:  # pragma: no cover
 BUNDLED = "bundled:"
 BUNDLED_FOLDER = Path(__file__).parent.parent / "bundled"
 TOO_DEEP = "nests lists or tables too deep to be a recipe"
+LARGEST = 10**6
+"""Bytes of a recipe: some two hundred times the longest that people write."""
+MOST_MISTAKES = 20
+"""That are told at once; whoever made more mends these first."""
 R = TypeVar("R", bound=Recipe)
 
 
@@ -42,12 +47,12 @@ def load(
     own = "" if (name := called.removeprefix(BUNDLED)) == called else BUNDLED
     path = BUNDLED_FOLDER / name if own else Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = _text_of(path)
     except FileNotFoundError:
         near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
         names = (f"{own}{other.name}" if own else str(other) for other in near)
         raise ConfigError([f"no recipe at {called}.{did_you_mean(called, names)}"]) from None
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # UnicodeDecodeError, or a name that no system can hold
         raise ConfigError([f"cannot read the recipe {path}: {error}"]) from None
     try:
         given = tomllib.loads(text)
@@ -72,6 +77,19 @@ def load(
     if mistakes := _elsewhere(data, path, said, origin):
         raise ConfigError(mistakes)
     return replace(recipe, data=data)
+
+
+def _text_of(path: Path) -> str:
+    """All of a file of a size that a recipe can have; a pipe or a device is none, and might never end."""
+    if path.exists() and not path.is_file():
+        from regard.files import kind_of  # late: it brings locks, which cost every start a tenth of a second
+
+        raise ConfigError([f"cannot read the recipe {path}: it is {kind_of(path)}"])
+    with path.open("rb") as file:
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ConfigError([f"{path} is too large for a recipe, which has at most {LARGEST:,} bytes"])
+    return content.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def _elsewhere(data: Data, path: Path, said: set[str], origin: Origin) -> list[str]:
@@ -104,7 +122,10 @@ def read(
     if isinstance(recipe, (str, Path)):
         found = load(recipe, overrides, folder)
     elif isinstance(recipe, (Recipe, Mapping)):
-        given = to_dict(recipe) if isinstance(recipe, Recipe) else copy.deepcopy(dict(recipe))
+        try:
+            given = to_dict(recipe) if isinstance(recipe, Recipe) else copy.deepcopy(dict(recipe))
+        except RecursionError:
+            raise ConfigError([f"the recipe {TOO_DEEP}"]) from None
         renamed(given)
         found = _overridden(given, Origin(Path("the recipe"), overrides=tuple(overrides)), folder)
         found = replace(found, data=replace(found.data, folder=str(Path(folder or found.data.folder).resolve())))
@@ -235,7 +256,14 @@ class Origin:
         """` (recipe.toml, line 7)` for `model.heads`, and for `data.test` also where only `data.test.news` stands."""
         for override in reversed(self.overrides):
             if f"{override.partition('=')[0].strip()}.".startswith(f"{wanted}."):
-                return f" (--set {override})"
+                return f" (--set {override if len(override) < 200 else override[:200] + '…'})"
+        line = self._lines.get(wanted)
+        return f" ({self.path}, line {line})" if line else f" ({self.path})"
+
+    @cached_property
+    def _lines(self) -> dict[str, int]:
+        """By name of a setting, a table of them or a section: the first line in which it stands."""
+        lines: dict[str, int] = {}
         section = ""
         for number, line in enumerate(self.text.split("\n"), start=1):
             if found := re.match(r"\s*\[+\s*([^\]]+?)\s*\]", line):
@@ -244,9 +272,10 @@ class Origin:
                 name = f"{section}.{found[1]}" if section else found[1]
             else:
                 continue
-            if (re.sub("[\"']", "", name) + ".").startswith(f"{wanted}."):
-                return f" ({self.path}, line {number})"
-        return f" ({self.path})"
+            parts = re.sub("[\"']", "", name).split(".")[:4]  # no setting lies deeper
+            for depth in range(len(parts)):
+                lines.setdefault(".".join(parts[: depth + 1]), number)
+        return lines
 
 
 def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
@@ -256,7 +285,7 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
         name, equals, raw = override.partition("=")
         parts = PRESENT.get(name.strip(), name.strip()).split(".")
         if not equals or not all(parts):
-            mistakes.append(f"cannot read --set {override!r}: write section.key=value, such as model.heads=4")
+            mistakes.append(f"cannot read --set {shown(override)}: write section.key=value, such as model.heads=4")
             continue
         try:
             value = tomllib.loads(f"value = {raw}")["value"]
@@ -280,21 +309,29 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
 def _build(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[str]]:
     """What is given as settings, and the mistakes in it; with any, the settings mean nothing."""
     try:
-        return _build_shallow(given, origin)
+        recipe, mistakes = _build_shallow(given, origin)
+        return recipe, _first(mistakes)
     except RecursionError:  # of dotted keys, which are read however deep they are, but cannot be quoted
         return Recipe(), [f"{origin.path} {TOO_DEEP}"]
+
+
+def _first(mistakes: list[str]) -> list[str]:
+    """As many as a person can mend at once."""
+    if len(mistakes) <= MOST_MISTAKES:
+        return mistakes
+    return [*mistakes[:MOST_MISTAKES], f"and more: only the first {MOST_MISTAKES} mistakes are told"]
 
 
 def _build_shallow(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[str]]:
     task, known = given.get("task", next(iter(TASKS))), names()
     if not isinstance(task, str) or task not in known:
         hint = did_you_mean(str(task), known)
-        return Recipe(), [f"unknown task {task!r}{origin.of('task')}.{hint} Known: {', '.join(TASKS)}"]
+        return Recipe(), [f"unknown task {shown(task)}{origin.of('task')}.{hint} Known: {', '.join(TASKS)}"]
     row = known[task]
     mistakes: list[str] = []
     name = given.get("name", "model")
     if not is_plain(name):
-        mistakes.append(f"name must be a text in quotes that can name a folder, not {name!r}{origin.of('name')}")
+        mistakes.append(f"name must be a text in quotes that can name a folder, not {shown(name)}{origin.of('name')}")
     model = given.get("model", {})
     model, architecture = _shape(dict(model) if isinstance(model, dict) else {}, row, origin, mistakes)
     classes = {**row.sections, "model": row.architectures[architecture].settings}
@@ -302,8 +339,10 @@ def _build_shallow(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[
         if key in classes and not isinstance(value, dict):
             mistakes.append(f"'{key}' must be a section [{key}]{origin.of(key)}")
         elif key not in (*classes, "name", "task"):
-            hint = did_you_mean(key, [*classes, "name", "task"])
-            mistakes.append(f"unknown setting '{key}'{origin.of(key)}.{hint}")
+            hint = did_you_mean(str(key), [*classes, "name", "task"])
+            mistakes.append(f"unknown setting {shown(key)}{origin.of(key)}.{hint}")
+        if len(mistakes) > MOST_MISTAKES:
+            break
     sections: dict[str, Any] = {}
     for section, kind in classes.items():
         content = model if section == "model" else given.get(section, {})
@@ -327,7 +366,7 @@ def _shape(model: dict[str, Any], row: TaskSettings, origin: Origin, mistakes: l
     if not isinstance(name, str) or name not in known:
         where, hint = origin.of("model.architecture"), did_you_mean(str(name), known)
         mistakes.append(
-            f"unknown architecture {name!r}{where}.{hint} Known: {', '.join(known)}. "
+            f"unknown architecture {shown(name)}{where}.{hint} Known: {', '.join(known)}. "
             "One of a plug-in is known after --plugin FILE, in Python after importing it."
         )
         name = next(iter(known))
@@ -335,7 +374,7 @@ def _shape(model: dict[str, Any], row: TaskSettings, origin: Origin, mistakes: l
     sizes = known[name].sizes
     size = model.get("size", "base")
     if sizes and (not isinstance(size, str) or size not in sizes):
-        mistakes.append(f"model.size must be one of {', '.join(sizes)}, not {size!r}{origin.of('model.size')}")
+        mistakes.append(f"model.size must be one of {', '.join(sizes)}, not {shown(size)}{origin.of('model.size')}")
         return {key: value for key, value in model.items() if key != "size"}, name
     return {**sizes.get(size, {}), **model}, name
 
@@ -344,40 +383,45 @@ def _read_section(section: str, kind: type, content: dict[str, Any], origin: Ori
     hints, known = get_type_hints(kind), {each.name: bounds_of(each) for each in fields(kind)}
     values: dict[str, Any] = {}
     for key, value in content.items():
+        if len(mistakes) > MOST_MISTAKES:
+            break
         name = f"{section}.{key}"
         where = origin.of(name)
         if key not in known:
-            mistakes.append(f"unknown setting '{name}'{where}.{did_you_mean(name, [f'{section}.{k}' for k in known])}")
+            mistakes.append(
+                f"unknown setting {shown(name)}{where}.{did_you_mean(name, [f'{section}.{k}' for k in known])}"
+            )
             continue
         try:
-            values[key] = _convert(value, hints[key])
+            values[key] = convert(value, hints[key])
         except TypeError as error:
-            mistakes.append(f"{name} must be {error}, not {value!r}{where}")
+            mistakes.append(f"{name} must be {error}, not {shown(value)}{where}")
             continue
         bounds = known[key]
         if bounds.choices and values[key] not in bounds.choices:
             hint = did_you_mean(str(value), bounds.choices)
-            mistakes.append(f"{name} must be one of {', '.join(bounds.choices)}, not {value!r}{where}.{hint}")
+            mistakes.append(f"{name} must be one of {', '.join(bounds.choices)}, not {shown(value)}{where}.{hint}")
         for number in values[key] if isinstance(values[key], tuple) else (values[key],):
             if limit := isinstance(number, (int, float)) and bounds.broken_by(number):
-                mistakes.append(f"{name} must be {limit}, not {value!r}{where}")
+                mistakes.append(f"{name} must be {limit}, not {shown(value)}{where}")
                 break
     return kind(**values)
 
 
-def _convert(value: Any, wanted: Any) -> Any:
-    """The value in the wanted type, or TypeError with the name of what was wanted."""
+def convert(value: Any, wanted: Any) -> Any:
+    """The value in the wanted type, or TypeError with the name of what was wanted: of recipes, and of all that a model file
+    says."""
     origin = get_origin(wanted)
     if origin is tuple:
         inner = get_args(wanted)
         items = [value] if isinstance(value, str) else value
         if not isinstance(items, (list, tuple)) or (inner[-1] is not ... and len(items) != len(inner)):
             raise TypeError("a list" if inner[-1] is ... else f"a list of {len(inner)} values")
-        return tuple(_convert(item, inner[0]) for item in items)
+        return tuple(convert(item, inner[0]) for item in items)
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
             raise TypeError("a table")
-        return {str(key): _convert(item, get_args(wanted)[1]) for key, item in value.items()}
+        return {str(key): convert(item, get_args(wanted)[1]) for key, item in value.items()}
     if wanted is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         if not abs(value) <= sys.float_info.max:  # inf, nan, or a whole number beyond every float
             raise TypeError("a finite number")

@@ -38,6 +38,10 @@ class ParallelText(TextData):
     max_ratio: float = setting(4.0, least=1)
     """Pairs whose longer side has over 10 tokens and more than this many times the other's are skipped."""
 
+    @property
+    def split_by_column(self) -> bool:
+        return self.split_column > 0
+
     def impossible(self) -> Iterator[str]:
         yield from super().impossible()
         yield from self.same_columns("source_column", "target_column", "split_column")

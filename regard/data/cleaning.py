@@ -26,14 +26,16 @@ class Counts:
     skipped: dict[str, int] = field(default_factory=dict)
     tokens: list[int] = field(default_factory=lambda: [0, 0])
     byte_tokens: list[int] = field(default_factory=lambda: [0, 0])
+    shared: int = 0
+    """Pairs that the training text holds as well."""
 
 
 class Cleaner:
     """Applies the rules to chunk after chunk and counts; a validation text only loses what cannot be used."""
 
-    def __init__(self, max_tokens: int, max_ratio: float, *, training: bool) -> None:
+    def __init__(self, max_tokens: int, max_ratio: float, seen: Seen | None = None, *, training: bool) -> None:
         self._max_tokens, self._max_ratio, self._training = max_tokens, max_ratio, training
-        self._seen = Seen()
+        self._seen = seen or Seen()  # what training knows: filled by one Cleaner, asked by another
         rules = ("empty", "long", "disproportionate", "duplicate") if training else ("empty", "long")
         self.counts = Counts(skipped=dict.fromkeys(rules, 0))
 
@@ -49,6 +51,8 @@ class Cleaner:
             repeated[keep] = ~self._seen.add(chunk.prints[keep])
             keep = self._pass("duplicate", keep, repeated)
         kept = chunk.select(keep)
+        if not self._training:
+            self.counts.shared += int(self._seen.holds(kept.prints).sum())
         self._count(kept)
         return kept
 
@@ -74,10 +78,7 @@ class Seen:
     def add(self, prints: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Remember fingerprints, and say which of them were new."""
         unique, first = np.unique(prints, return_index=True)
-        new = np.ones(len(unique), dtype=bool)
-        for run in self._runs:
-            places = np.minimum(np.searchsorted(run, unique), len(run) - 1)
-            new &= run[places] != unique
+        new = ~self.holds(unique)
         if new.any():
             self._runs.append(unique[new])
         while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
@@ -85,6 +86,21 @@ class Seen:
         is_new = np.zeros(len(prints), dtype=bool)
         is_new[first[new]] = True
         return is_new
+
+    def holds(self, prints: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Which fingerprints are remembered."""
+        known = np.zeros(len(prints), dtype=bool)
+        for run in self._runs:
+            places = np.minimum(np.searchsorted(run, prints), len(run) - 1)
+            known |= run[places] == prints
+        return known
+
+
+def told_shared(shared: int, of: int, what: str) -> list[str]:
+    """A line of a report, if validation text was trained on."""
+    if not shared:
+        return []
+    return [f"  {shared:,} of its {of:,} {what} are also in data.train: what they score says nothing of new text"]
 
 
 @dataclass(frozen=True)
@@ -130,4 +146,4 @@ class Report:
                     f"  {side}: {tokens:,} tokens, {tokens / counts.kept:.1f} per sentence,"
                     f" {spelled / tokens:.3%} of them single bytes of unseen characters"
                 )
-        return lines
+        return lines + told_shared(counts.shared, counts.kept, "pairs")

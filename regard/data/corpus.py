@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 from itertools import zip_longest
 from pathlib import Path
@@ -18,9 +21,23 @@ from typing import IO
 from regard.config import Data, ParallelText
 from regard.data.download import download
 from regard.errors import DataError, did_you_mean
+from regard.files import kind_of
 
 BUNDLED = "bundled:"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LONGEST_LINE = 2**24
+"""Bytes: a thick book on one line. What is longer would take many times its size in memory."""
+FROM_UTF_16 = "convert it, for example with iconv -f UTF-16 -t UTF-8"
+NO_TEXT = {
+    rb"\xff\xfe": f"UTF-16 or UTF-32, not UTF-8; {FROM_UTF_16}",
+    rb"\xfe\xff": f"UTF-16, not UTF-8; {FROM_UTF_16}",
+    rb"\x1f\x8b": "what gzip packed, not text: unpack it, or let its name end in .gz",
+    rb"\xfd7zXZ\x00": "what xz packed, not text: unpack it, or let its name end in .xz",
+    rb"BZh[1-9]1AY&SY": "what bzip2 packed, not text: unpack it",
+    rb"PK\x03\x04": "a zip archive, not text: unpack it",
+    rb"\x28\xb5\x2f\xfd": "what zstd packed, not text: unpack it",
+}
+"""What begins like this is no text in UTF-8."""
 
 
 def locate(path: str, data: Data) -> Path:
@@ -38,7 +55,9 @@ def locate(path: str, data: Data) -> Path:
         return found
     if path in data.download:
         return download(data.download[path], Path(data.folder), path)
-    near = sorted(other.name for other in found.parent.iterdir()) if found.parent.is_dir() else []
+    if os.path.lexists(found):
+        raise DataError(f"cannot read {found}: it is {kind_of(found)}, not a file")
+    near = sorted(other.name for other in found.parent.iterdir() if other.is_file()) if found.parent.is_dir() else []
     raise DataError(f"no file {found}.{did_you_mean(found.name, near)} Say where the data is with `data`")
 
 
@@ -82,24 +101,64 @@ def read_lines(file: str | Path | Iterable[bytes], name: str = "") -> Lines:
 
 def _lines_of_file(path: Path) -> Iterator[str]:
     with open_text(path) as file:
-        yield from decode_lines(file, str(path))
+        yield from LineReader(str(path), whole_file=True).read(iter(partial(file.readline, LONGEST_LINE + 1), b""))
 
 
 def decode_lines(file: Iterable[bytes], name: str) -> Iterator[str]:
     """Bytes → lines without their ends; a mistake is reported with its line."""
-    number = 0
-    try:
-        for number, line in enumerate(file, start=1):
-            if number == 1:
-                line = line.removeprefix(BYTE_ORDER_MARK)
-            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{name}, line {number} is not UTF-8: byte 0x{error.object[error.start]:02x} at position"
-            f" {error.start + 1}. Convert the file, for example with iconv -t UTF-8"
-        ) from None
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        raise DataError(f"{name} is damaged or cut short after line {number}: {error}") from None
+    endless = hasattr(file, "readline")
+    return LineReader(name).read(iter(partial(file.readline, LONGEST_LINE + 1), b"") if endless else file)  # type: ignore[attr-defined]
+
+
+class LineReader:
+    """Decodes one text, whose lines are of bounded length, and counts what a line may hold but text hardly does."""
+
+    def __init__(self, name: str, *, whole_file: bool = False) -> None:
+        self.name, self.whole_file, self.lines, self.returns = name, whole_file, 0, 0
+
+    def read(self, raw: Iterable[bytes]) -> Iterator[str]:
+        """Lines without their ends; the first that is no text is named."""
+        try:
+            for self.lines, line in enumerate(raw, start=1):
+                if self.lines == 1:
+                    self._require_text(line)
+                    line = line.removeprefix(BYTE_ORDER_MARK)
+                if len(line) > LONGEST_LINE:
+                    raise DataError(
+                        f"{self.name}, line {self.lines} is longer than {LONGEST_LINE:,} bytes; cut it into lines, for"
+                        " example with fold -s"
+                    )
+                text = line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+                if "\r" in text:
+                    self.returns += text.count("\r")
+                    if self.lines == 1:
+                        self._require_line_feeds()
+                yield text
+            self._require_line_feeds()
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{self.name}, line {self.lines} is not UTF-8: byte 0x{error.object[error.start]:02x} at position"
+                f" {error.start + 1}. Convert the file, for example with iconv -t UTF-8"
+            ) from None
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            raise DataError(f"{self.name} is damaged or cut short after line {self.lines}: {error}") from None
+
+    def _require_text(self, line: bytes) -> None:
+        """Refuse what begins like something else than text in UTF-8."""
+        for beginning, what in NO_TEXT.items():
+            if re.match(beginning, line):
+                raise DataError(f"{self.name} holds {what}")
+        if line.count(0) > len(line) // 4:
+            raise DataError(f"{self.name} holds UTF-16 or no text: its first line is full of NUL bytes; {FROM_UTF_16}")
+
+    def _require_line_feeds(self) -> None:
+        """Refuse a file whose lines end otherwise: they would be taken for a few long ones. Of what is typed or sent, each
+        line gets its answer all the same."""
+        if self.whole_file and self.returns > max(2, self.lines // 10):  # a sentence may hold one by mistake
+            raise DataError(
+                f"{self.name} has {self.returns:,} carriage returns inside of its first {self.lines:,} lines: only a line feed"
+                " ends a line. Convert its line ends, for example with tr '\\r' '\\n'"
+            )
 
 
 def read_pairs(files: tuple[str, ...], data: ParallelText, split: str) -> Iterator[tuple[str, str]]:

@@ -107,9 +107,11 @@ def download(entry: str, folder: Path, name: str, opener: urllib.request.OpenerD
 def place_for(folder: Path, name: str) -> Path:
     """Where a download lands: below the folder, links followed, and as a text that nothing would execute."""
     hidden = [part for part in Path(name).parts if part.startswith(".")]
-    if hidden or not name.lower().endswith(ENDINGS):
+    odd = re.search(r"[:\n\t]", name) or visible(name) != name  # on Windows, x.exe:a.txt is a part of x.exe
+    if hidden or odd or not name.lower().endswith(ENDINGS):
         raise DataError(
-            f"data.download may not write {name}: it fetches files that end in {', '.join(ENDINGS)}, into no hidden folder"
+            f"data.download may not write {name!r}: it fetches files with plain names that end in {', '.join(ENDINGS)}, into"
+            " no hidden folder"
         )
     return below(folder, name)
 

@@ -64,6 +64,12 @@ def encode_pairs(pairs: Pairs, tokenizer: Tokenizer) -> Chunk:
     return Chunk(ids, lengths, prints)
 
 
+def text_prints(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """A fingerprint of each text, equal for equal ones but for the spaces around them."""
+    digests = (hashlib.blake2b(text.strip().encode("utf-8", "replace"), digest_size=8).digest() for text in texts)
+    return np.frombuffer(b"".join(digests), dtype="<u8")
+
+
 def encode_corpus(pairs: Iterable[tuple[str, str]], stored: Path, workers: int) -> Generator[Chunk, None, None]:
     """Encode a corpus chunk by chunk with a stored tokenizer; a few chunks per process are under way, never all."""
     stream = iter(pairs)

@@ -33,7 +33,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         return manifest
     except FileNotFoundError:
         raise DataError(f"{folder} is not a prepared corpus: it has no {MANIFEST}. Run `regard prepare`") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"cannot read {folder / MANIFEST}: {error}; {_MEND}") from None
 
 

@@ -18,12 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from regard.config import ClassificationRecipe, LabelledText
-from regard.data.corpus import locate, read_lines
+from regard.data.cleaning import Seen, told_shared
+from regard.data.corpus import LONGEST_LINE, locate, read_lines
+from regard.data.encoding import text_prints
 from regard.data.ids import PairWriter, smallest_type
 from regard.data.pairs import counted, sample_size, take_sample, write_tokenizer
 from regard.data.progress import progress
 from regard.data.tokenizer import Tokenizer, train_text_tokenizer
-from regard.errors import DataError, did_you_mean
+from regard.errors import DataError, did_you_mean, shown
+from regard.notes import note
 
 SETTINGS = ("text", "label", "split", "quoted", "replace", "hold_out", "max_tokens")
 CHUNK = 1_000  # texts encoded together
@@ -143,7 +146,7 @@ def _tabs(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _quoted(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """A quoted cell may hold separators, doubled quotes and line ends."""
-    csv.field_size_limit(2**31 - 1)
+    csv.field_size_limit(LONGEST_LINE)  # a quote that is left open would gather the rest of the file
     reader = csv.reader((f"{line}\n" for line in read_lines(path)), delimiter=separator, strict=True)
     begin = 1
     try:
@@ -152,7 +155,11 @@ def _quoted(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
                 yield begin, row
             begin = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"{path}, line {begin} cannot be read: {error}. Is a double quote left open?") from None
+        returns = "new-line character" in str(error)  # which here can only be the other one
+        why = (
+            "a carriage return stands in a cell without quotes" if returns else f"{error}. Is a double quote left open?"
+        )
+        raise DataError(f"{path}, line {begin} cannot be read: {why}") from None
 
 
 def _json_rows(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
@@ -161,23 +168,23 @@ def _json_rows(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, list[st
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{path}, line {number} is not JSON: {error}") from None
         cells = []
         for name in wanted:
             if not isinstance(row, dict) or name not in row:
                 names = list(row) if isinstance(row, dict) else []
-                holds = f"it holds {', '.join(names)}" if names else "it is no object"
+                holds = f"it holds {shorten(', '.join(names), 200)}" if names else "it is no object"
                 raise DataError(f"{path}, line {number} has no {name!r}: {holds}; see data.text and data.label")
             cells.append(_cell(row[name]))
         yield number, cells
 
 
 def _cell(value: object) -> str:
-    """What JSON holds as the cell of a table: a number or true as it is written, null as nothing."""
-    if isinstance(value, str):
-        return value
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
+    """What JSON holds as the cell of a table: a number or true as it is written, null as nothing. Half a surrogate pair,
+    which no file can hold, is a question mark."""
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass
@@ -191,6 +198,8 @@ class Counts:
     rare: int = 0
     """Tokens that stand for what the vocabulary lacks."""
     labels: dict[str, int] = field(default_factory=dict)
+    shared: int = 0
+    """Texts that the training text holds as well."""
 
     @property
     def kept(self) -> int:
@@ -243,7 +252,7 @@ class Report:
                      f" {counts.rare / max(1, counts.tokens):.3%} of them {rare}")  # fmt: skip
         lines.append(f"  {counts.long:,} texts ({counts.long / counts.kept:.1%}) are longer than data.max_tokens ="
                      f" {self.max_tokens:,}; see data.long")  # fmt: skip
-        return lines
+        return lines + told_shared(counts.shared, counts.kept, "texts")
 
 
 def build(folder: Path, recipe: ClassificationRecipe, workers: int | None, show: bool) -> tuple[dict[str, Any], Report]:
@@ -266,14 +275,32 @@ def build(folder: Path, recipe: ClassificationRecipe, workers: int | None, show:
         bar.update(task, total=1, completed=1)
         splits: dict[str, Any] = {}
         counts: dict[str, Counts] = {}
+        trained_on = Seen()
         for split, size in (("train", total), ("valid", None)):
             examples = counted(read_split(data, split), bar, f"Encoding {split}", size)
-            splits[split], counts[split] = _write(folder, split, examples, tokenizer, labels, data)
+            splits[split], counts[split] = _write(folder, split, examples, tokenizer, labels, data, trained_on)
+    _suspect_header(seen, data)
     return splits, Report(data.max_tokens, tokenizer.words, labels, **counts)
 
 
+def _suspect_header(seen: Counter[str], data: LabelledText) -> None:
+    """Names of columns are no text: whose columns are told by number, the first row might hold them."""
+    first = next(iter(seen))
+    if seen[first] == 1 and seen.total() > SHOWN and data.label.isdecimal():
+        note(
+            f"only the first row of data.train has the label {shown(first)}. If that row holds the names of columns, give"
+            f" columns by name: data.label = {json.dumps(first, ensure_ascii=False)}"
+        )
+
+
 def _write(
-    folder: Path, split: str, examples: Iterable[Example], tokenizer: Tokenizer, labels: list[str], data: LabelledText
+    folder: Path,
+    split: str,
+    examples: Iterable[Example],
+    tokenizer: Tokenizer,
+    labels: list[str],
+    data: LabelledText,
+    trained_on: Seen,
 ) -> tuple[dict[str, Any], Counts]:
     numbers = {label: number for number, label in enumerate(labels)}
     kind = smallest_type(max(tokenizer.size("source"), len(labels)))
@@ -295,6 +322,11 @@ def _write(
             counts.long += int((lengths[:, 0] > data.max_tokens).sum())
             counts.tokens += int(lengths[:, 0].sum())
             counts.rare += int((of_text & tokenizer.rare(flat)).sum())
+            prints = text_prints([each.text for ids, each in zip(encoded, chunk, strict=True) if ids])
+            if split == "train":
+                trained_on.add(prints)
+            else:
+                counts.shared += int(trained_on.holds(prints).sum())
             writer.add(flat, lengths)
         return writer.finish(), counts
 

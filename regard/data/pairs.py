@@ -16,7 +16,7 @@ from rich.progress import Progress
 
 from regard import config
 from regard.config import TranslationRecipe
-from regard.data.cleaning import Cleaner, Counts, Report
+from regard.data.cleaning import Cleaner, Counts, Report, Seen
 from regard.data.corpus import read_pairs
 from regard.data.encoding import encode_corpus
 from regard.data.ids import PairWriter, smallest_type
@@ -54,8 +54,9 @@ def build(folder: Path, recipe: TranslationRecipe, workers: int | None, show: bo
             workers = min(os.cpu_count() or 1, 1 + total // WORTH_A_PROCESS)
         splits: dict[str, Any] = {}
         counts: dict[str, Counts] = {}
+        seen = Seen()
         for split, processes, size in (("train", workers, total), ("valid", 1, None)):
-            cleaner = Cleaner(recipe.data.max_tokens, recipe.data.max_ratio, training=split == "train")
+            cleaner = Cleaner(recipe.data.max_tokens, recipe.data.max_ratio, seen, training=split == "train")
             files = recipe.data.train if split == "train" else recipe.data.valid
             pairs = counted(read_pairs(files, recipe.data, split), bar, f"Encoding {split}", size)
             chunks = encode_corpus(pairs, folder / TOKENIZER, processes)

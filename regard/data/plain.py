@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from regard.config import LanguageRecipe, PlainText
+from regard.data.cleaning import Seen, told_shared
 from regard.data.corpus import locate, read_lines
+from regard.data.encoding import text_prints
 from regard.data.ids import PairWriter, smallest_type
 from regard.data.pairs import counted, sample_size, take_sample, write_tokenizer
 from regard.data.progress import progress
@@ -20,6 +22,7 @@ from regard.errors import DataError
 
 SETTINGS = ("documents", "max_tokens")
 CHUNK = 1_000  # lines encoded together
+LONG = 5  # words of a line that hardly stands in two texts by chance
 
 
 def read_split(data: PlainText, split: str) -> Iterator[str]:
@@ -54,6 +57,10 @@ class Counts:
     tokens: int = 0
     byte_tokens: int = 0
     unknown: int = 0
+    sentences: int = 0
+    """Lines long enough to be no coincidence …"""
+    shared: int = 0
+    """… and those of them that the training text holds as well."""
 
     def add(self, texts: Sequence[str], ids: np.ndarray) -> None:
         self.lines += len(texts)
@@ -85,6 +92,7 @@ class Report:
             spelled = f"{counts.byte_tokens / max(1, counts.tokens):.3%} of them single bytes of unseen characters"
             told.append(f"{name}: {counts.lines:,} lines, {counts.words:,} words with the lines' ends")
             told.append(f"  {counts.tokens:,} tokens, {rare if self.words else spelled}")
+            told += told_shared(counts.shared, counts.sentences, f"lines of {LONG} words or more")
         return told
 
     def check(self) -> None:
@@ -109,18 +117,27 @@ def build(folder: Path, recipe: LanguageRecipe, workers: int | None, show: bool)
         bar.update(task, total=1, completed=1)
         splits: dict[str, Any] = {}
         counts: dict[str, Counts] = {}
+        trained_on = Seen()
         for split, files, size in (("train", data.train, total), ("valid", data.valid, None)):
             documents = counted(read_documents(files, data), bar, f"Encoding {split}", size)
-            splits[split], counts[split] = _write(folder, split, documents, tokenizer)
+            splits[split], counts[split] = _write(folder, split, documents, tokenizer, trained_on)
     return splits, Report(recipe.tokenizer.kind == "words", **counts)
 
 
-def _write(folder: Path, split: str, documents: Iterable[str], tokenizer: Tokenizer) -> tuple[dict[str, Any], Counts]:
+def _write(
+    folder: Path, split: str, documents: Iterable[str], tokenizer: Tokenizer, trained_on: Seen
+) -> tuple[dict[str, Any], Counts]:
     counts, stream = Counts(), iter(documents)
     with PairWriter(folder, split, smallest_type(tokenizer.size("source"))) as writer:
         while chunk := list(islice(stream, CHUNK)):
             encoded = [[*ids, END] for ids in tokenizer.encode_all(chunk, "source")]
             flat = np.fromiter(chain.from_iterable(encoded), dtype=np.int64)
             counts.add(chunk, flat)
+            prints = text_prints([line for line in chunk if count_words(line) > LONG])
+            if split == "train":
+                trained_on.add(prints)
+            else:
+                counts.sentences += len(prints)
+                counts.shared += int(trained_on.holds(prints).sum())
             writer.add(flat, np.array([(len(ids), 0) for ids in encoded], dtype=np.int32))
         return writer.finish(), counts

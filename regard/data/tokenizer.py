@@ -18,7 +18,7 @@ import sentencepiece
 from numpy.typing import NDArray
 
 from regard import config
-from regard.errors import DataError
+from regard.errors import DataError, shown
 
 Side = Literal["source", "target"]
 
@@ -137,7 +137,9 @@ class Tokenizer:
         try:
             return cls(*(base64.b64decode(stored[name], validate=True) for name in names))
         except (KeyError, ValueError, TypeError):
-            raise DataError(f"the stored tokenizer is damaged: it holds {', '.join(stored) or 'nothing'}") from None
+            raise DataError(
+                f"the stored tokenizer is damaged: it holds {shown(list(stored)) if stored else 'nothing'}"
+            ) from None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokenizer) and self._models == other._models

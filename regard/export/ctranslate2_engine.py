@@ -249,6 +249,6 @@ def read_vocabularies(folder: Path) -> tuple[list[str], list[str]]:
     )
     try:
         source, target = (json.loads(name.read_text(encoding="utf-8")) for name in names)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CheckpointError(f"cannot read the vocabulary in {folder}: {error}; export the model again") from None
     return source, target

@@ -70,7 +70,7 @@ def fingerprint(file: Path) -> str:
             total.update(json.dumps(header, sort_keys=True).encode())
             while block := stream.read(BLOCK):
                 total.update(block)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise CheckpointError(f"cannot read {file}: {error}") from None
     return total.hexdigest()
 
@@ -79,7 +79,7 @@ def read_description(folder: Path) -> dict[str, Any] | None:
     """What an export says of itself; None if the folder is none."""
     try:
         found = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) and "engine" in found else None
 

@@ -7,22 +7,24 @@ from typing import Any
 
 from regard import config
 from regard.checkpoint import StoredAssets
+from regard.config import recipes
 from regard.data.tokenizer import Tokenizer
-from regard.errors import DataError
+from regard.errors import DataError, shown
 
 ALL_WORDS = 30_000
 
 
 def read_tokenizer(stored: StoredAssets) -> Tokenizer:
     """As `Tokenizer.to_dict` wrote it."""
-    return Tokenizer.from_dict(require(stored.content, "tokenizer", dict))
+    return Tokenizer.from_dict(require(stored.content, "tokenizer", Mapping[str, str]))
 
 
-def require(content: Mapping[str, Any], name: str, kind: type | tuple[type, ...]) -> Any:
-    """An asset that must be there, and of a kind."""
-    if not isinstance(content.get(name), kind):
-        raise DataError(f"its asset {name!r} is missing, or of another kind than it should be")
-    return content[name]
+def require(content: Mapping[str, Any], name: str, kind: Any) -> Any:
+    """An asset that must be there, and of a kind, such as `tuple[str, ...]`."""
+    try:
+        return recipes.convert(content.get(name), kind)
+    except TypeError as error:
+        raise DataError(f"its asset {name!r} must be {error}, not {shown(content.get(name))}") from None
 
 
 def guess_vocabulary(settings: config.Tokenizer) -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.config import ParallelText
-from regard.data.corpus import locate, read_lines, read_pairs
+from regard.data.corpus import LONGEST_LINE, locate, open_text, read_lines, read_pairs
 from regard.errors import DataError
 
 TRICKY = ["a\u2028b", "c\u0085d", "e\x0bf\x0cg", "\x1ch", "", "  ", "i\rj", "한국어", "▁"]
@@ -143,3 +146,93 @@ def test_nothing_is_read_from_a_folder_that_nobody_named(tmp_path: Path, monkeyp
     with pytest.raises(DataError, match=r"nobody said in which folder here\.tsv is; name it with `data`"):
         locate("here.tsv", ParallelText())
     assert locate(str(tmp_path / "here.tsv"), ParallelText()) == tmp_path / "here.tsv"
+
+
+# Text as it comes from other machines
+
+
+def pairs(count: int = 40) -> str:
+    return "".join(f"source {number}\ttarget {number}\n" for number in range(count))
+
+
+@pytest.mark.parametrize("last", [b"\r", b"\n"])
+def test_lines_that_end_in_a_carriage_return_are_not_taken_for_one(tmp_path: Path, last: bytes) -> None:
+    """`1 of 1 pairs kept` was all that was said."""
+    (tmp_path / "mac.tsv").write_bytes(pairs().encode().replace(b"\n", b"\r")[:-1] + last)
+    with pytest.raises(DataError, match=r"mac.tsv has 39 carriage returns inside of its first 1 lines.*tr"):
+        next(read_pairs(("mac.tsv",), ParallelText(folder=str(tmp_path)), "train"))
+
+
+def test_a_carriage_return_here_and_there_is_text(tmp_path: Path) -> None:
+    lines = ["a\rb\rc", *["x"] * 30, "d\re"]
+    (tmp_path / "text").write_bytes("\n".join(lines).encode())
+    assert list(read_lines(tmp_path / "text")) == lines
+    (tmp_path / "text").write_bytes("\n".join([*lines, "f\rg\rh"]).encode())
+    with pytest.raises(DataError, match="5 carriage returns"):
+        list(read_lines(tmp_path / "text"))
+
+
+def test_what_is_typed_gets_an_answer_for_each_line() -> None:
+    assert list(read_lines([b"a\rb\rc\rd\n", b"e\r\n"])) == ["a\rb\rc\rd", "e"]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
+def test_no_line_is_longer_than_memory_should_bear(tmp_path: Path, suffix: str) -> None:
+    content = b"short\n" + b"x" * (LONGEST_LINE + 1)
+    pack = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress}[suffix]
+    path = tmp_path / f"text{suffix}"
+    path.write_bytes(pack(content[:-1] + b"\n"))
+    with pytest.raises(DataError, match=rf"text{suffix}, line 2 is longer than 16,777,216 bytes"):
+        list(read_lines(path))
+    with open_text(path) as file, pytest.raises(DataError, match="standard input, line 2 is longer"):
+        list(read_lines(file, "standard input"))
+
+
+ENCODED = {
+    "UTF-16": "utf-16",
+    "UTF-16 or no text": "utf-16-le",
+    "UTF-16 or UTF-32": "utf-32",
+}
+
+
+@pytest.mark.parametrize("told", ENCODED)
+def test_other_encodings_are_named(tmp_path: Path, told: str) -> None:
+    (tmp_path / "text").write_bytes(pairs().encode(ENCODED[told]))
+    with pytest.raises(DataError, match=rf"text holds {told}.*iconv -f UTF-16 -t UTF-8"):
+        list(read_lines(tmp_path / "text"))
+
+
+PACKED = {
+    "what gzip packed": gzip.compress(b"a\tb\n"),
+    "what xz packed": lzma.compress(b"a\tb\n"),
+    "what bzip2 packed": bz2.compress(b"a\tb\n"),
+    "a zip archive": b"PK\x03\x04rest",
+    "what zstd packed": b"\x28\xb5\x2f\xfdrest",
+}
+
+
+@pytest.mark.parametrize("told", PACKED)
+def test_packed_text_by_another_name_is_named(tmp_path: Path, told: str) -> None:
+    (tmp_path / "text").write_bytes(PACKED[told])
+    with pytest.raises(DataError, match=f"text holds {told}"):
+        list(read_lines(tmp_path / "text"))
+    (tmp_path / "text").write_text("BZhang and PK wrote this")
+    assert list(read_lines(tmp_path / "text")) == ["BZhang and PK wrote this"]
+
+
+NO_FILES: dict[str, Callable[[Path], object]] = {
+    "a folder": lambda path: path.mkdir(),
+    "a FIFO, which can be read only once": os.mkfifo,
+    "a link to nowhere.tsv, where nothing is": lambda path: path.symlink_to("nowhere.tsv"),
+    "a device": lambda path: path.symlink_to(os.devnull),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and pipes are others there")
+@pytest.mark.parametrize("told", NO_FILES)
+def test_what_is_no_file_is_named(tmp_path: Path, told: str) -> None:
+    """`no file d.tsv. Did you mean 'd.tsv'?` was said."""
+    NO_FILES[told](tmp_path / "d.tsv")
+    with pytest.raises(DataError) as caught:
+        locate("d.tsv", ParallelText(folder=str(tmp_path)))
+    assert str(caught.value) == f"cannot read {tmp_path / 'd.tsv'}: it is {told}, not a file"

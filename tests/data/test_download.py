@@ -211,6 +211,10 @@ def test_a_download_stays_below_its_folder(tmp_path: Path, web: Web, name: str) 
         ".config/autostart/x.txt",
         "a/.git/x.gz",
         "x.desktop",
+        "x.exe:a.txt",
+        "a\nb.txt",
+        "\x1b[2J.txt",
+        "txt.\u202evst.txt",
     ],
 )
 def test_a_download_is_nothing_that_would_run(tmp_path: Path, web: Web, name: str) -> None:

@@ -337,3 +337,16 @@ def test_fingerprints_are_new_once(batches: list[list[int]]) -> None:
         for value, new in zip(batch, found, strict=True):
             assert new == (value not in known)
             known.add(value)
+
+
+@pytest.mark.parametrize("shared", [0, 10, 40])
+def test_pairs_that_were_trained_on_are_counted(recipe: TranslationRecipe, tmp_path: Path, shared: int) -> None:
+    write(tmp_path, "valid", [*TRAIN[:shared], *VALID[shared:]])
+    prepared = prepare(recipe, show=False)
+    told = [line for line in prepared.lines() if "also in data.train" in line]
+    assert prepared.report.valid.shared == shared
+    assert told == (
+        [f"  {shared} of its 40 pairs are also in data.train: what they score says nothing of new text"]
+        if shared
+        else []
+    )

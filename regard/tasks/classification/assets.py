@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,13 +27,14 @@ class ClassificationAssets:
 
     @classmethod
     def read(cls, stored: StoredAssets) -> ClassificationAssets:
-        tokenizer, labels = read_tokenizer(stored), require(stored.content, "labels", list)
-        temperature = stored.content.get("temperature", 1.0)
-        if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
+        content = {"temperature": 1.0, **stored.content}
+        labels = require(content, "labels", tuple[str, ...])
+        temperature = require(content, "temperature", float)
+        if not labels or len(set(labels)) < len(labels):
             raise DataError("its labels are not a list of different texts")
-        if isinstance(temperature, bool) or not isinstance(temperature, (int, float)) or not 0 < temperature < math.inf:
-            raise DataError("its temperature is not a number above 0")
-        return cls(tokenizer, tuple(labels), float(temperature))
+        if temperature <= 0:
+            raise DataError("its temperature is not above 0")
+        return cls(read_tokenizer(stored), labels, temperature)
 
     def write(self) -> StoredAssets:
         content = {"labels": list(self.labels), "temperature": self.temperature}

@@ -13,7 +13,7 @@ from regard.data.encoding import load_tokenizer
 from regard.data.ids import PairIds
 from regard.data.pairs import TOKENIZER
 from regard.data.tokenizer import Tokenizer
-from regard.errors import DataError
+from regard.errors import DataError, shown
 from regard.models.shortlist import Lexicon
 from regard.tasks.text_assets import read_tokenizer
 
@@ -35,11 +35,9 @@ class TranslationAssets:
         if not tensors:
             return cls(tokenizer)
         if set(tensors) != set(Lexicon._fields):
-            raise DataError(
-                f"its lexicon consists of {', '.join(sorted(tensors))} instead of {', '.join(Lexicon._fields)}"
-            )
+            raise DataError(f"its lexicon consists of {shown(sorted(tensors))} instead of {', '.join(Lexicon._fields)}")
         lexicon, sizes = Lexicon(**tensors), (tokenizer.size("source"), tokenizer.size("target"))
-        whole = all(not each.is_floating_point() and each.dtype != torch.bool for each in lexicon)
+        whole = all(each.dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64) for each in lexicon)
         shaped = lexicon.table.dim() == 2 and lexicon.frequent.dim() == 1 and len(lexicon.table) == sizes[0]
         if not (
             whole and shaped and all(not each.numel() or 0 <= each.min() <= each.max() < sizes[1] for each in lexicon)

@@ -45,8 +45,8 @@ def _sentences(frame: dict[str, Any]) -> list[dict[str, Any]]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         frame: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        frame["update"], frame["probes"][0]["cross"]["shape"]
-    except (ValueError, KeyError, IndexError, TypeError):
+        frame["update"], frame["probes"][0]["cross"]["shape"], _sentences(frame)
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
         raise CheckpointError(f"{path} is not a frame of a movie; delete it to see the others") from None
     return frame
 
