@@ -17,7 +17,7 @@ from torch.distributed.tensor import DTensor
 from regard.checkpoint import read
 from regard.config import Training
 from regard.errors import UsageError
-from regard.training.distributed import join
+from regard.training.distributed import find_device
 from tests.training.toy import (
     PATIENCE,
     arguments,
@@ -187,4 +187,4 @@ def test_when_one_dies_all_end(recipe: Path, tmp_path: Path) -> None:
 def test_cuda_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(UsageError, match=r"training\.device = 'cuda', but torch sees no CUDA device"):
-        join(Training(device="cuda"))
+        find_device(Training(device="cuda"))
