@@ -16,7 +16,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -37,6 +37,7 @@ LAST_WORDS = 5.0  # seconds in which processes tell each other why they end
 MISTAKE = "regard/mistake"  # in torchrun's store, which outlives the processes
 BROKEN = re.compile(r"gloo/|NCCL|(?i:connection (?:closed|reset|refused))")
 """What an exchange raises, as a RuntimeError, when another process is gone or silent."""
+R = TypeVar("R", bound=RegardError)
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,6 @@ class Processes:
     """The name under which they met."""
     group: Any = None
     """Those that exchange gradients, with the patience of an update; everything else waits longer."""
-    patience: timedelta = LONG
 
     @property
     def first(self) -> bool:
@@ -98,26 +98,28 @@ class Processes:
         try:
             yield facts
         except Exception as raised:
-            if self.count == 1:
-                raise
             error = raised
-        if self.count == 1:
-            return
-        told = self.gather({"facts": facts, "error": error and _in_words(error)})
+        mistake = error is None or isinstance(error, RegardError)
+        told = self.gather({"facts": facts, "error": error and _in_words(error), "mistake": mistake})
         found = differences(told, self.hosts)
-        if isinstance(error, RegardError) and all(each["error"] == str(error) for each in told):
-            raise self.known_to_all(error)
-        if error is not None and not isinstance(error, RegardError):
-            raise error
-        if found is not None:
-            raise self.known_to_all(UsageError(found))
+        if found is None:
+            return
+        alike = all(each["error"] == told[0]["error"] for each in told)
+        if not all(each["mistake"] for each in told):  # a disk or a program failed: another time it may not
+            raise error if error and not mistake else self.told_once(ProcessError(found))
+        raise self.known_to_all(error if isinstance(error, RegardError) and alike else UsageError(found))
 
-    def known_to_all(self, error: RegardError) -> RegardError:
-        """A mistake that each process found and no restart mends: one of each machine tells it, and only once."""
-        if self.store is not None:
-            self.store.set(MISTAKE, str(error))
+    def told_once(self, error: R) -> R:
+        """An error that every process of a machine raises: the first of them tells it."""
         error.told = self.local > 0
         return error
+
+    def known_to_all(self, error: RegardError) -> RegardError:
+        """A mistake that every process knows and no restart mends: it is told once, also if torchrun starts them again."""
+        if self.store is not None:
+            with suppress(RuntimeError):  # it may be gone
+                self.store.set(f"{MISTAKE}/{self.rank}", json.dumps([os.getpid(), str(error)]))
+        return self.told_once(error)
 
     def explain(self, error: Exception) -> Exception:
         """Why training ends, if that is because of another process; torchrun's last words will name it too."""
@@ -150,16 +152,12 @@ class Processes:
         on_disk = "What is saved is whole, and the same command goes on from there."
         if words:
             said = "; ".join(f"{called([rank], self.hosts)} failed: {text}" for rank, text in words.items())
-            error = ProcessError(f"{said}. {on_disk}")
-            error.told = self.local > 0 or self.hosts[self.rank] in {self.hosts[rank] for rank in words}
+            error = self.told_once(ProcessError(f"{said}. {on_disk}"))
+            error.told |= self.hosts[self.rank] in {self.hosts[rank] for rank in words}
             return error
         who = called(silent, self.hosts) if silent else "another process"
-        error = ProcessError(
-            f"{who} no longer answers: it was killed, stopped or cut off, or an update takes longer than "
-            f"training.timeout = {self.patience.total_seconds() / 60:g} minutes. {on_disk}"
-        )
-        error.told = self.local > 0
-        return error
+        why = "it was killed, stopped or cut off, or is slower than training.timeout allows"
+        return self.told_once(ProcessError(f"{who} no longer answers: {why}. {on_disk}"))
 
     def close(self) -> None:
         if self.count > 1:
@@ -204,22 +202,26 @@ def joined() -> Iterator[Processes]:
 
 
 def join() -> Processes:
+    """Meet the others, wherever they are."""
     count, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
-    local = int(os.environ.get("LOCAL_RANK", "0"))
     store, *_ = next(dist.rendezvous("env://", rank, count, timeout=MEETING))
-    alone = Processes(rank, 1, torch.device("cpu"), local, (socket.gethostname(),), store)
-    if known := read(store, MISTAKE):
-        _record(UsageError(known[0]))
-        error = UsageError("started again, and ended: the mistake that was told before needs mending")
-        error.told = local > 0
-        raise error
+    local, host = int(os.environ.get("LOCAL_RANK", "0")), socket.gethostname()
+    alone = Processes(rank, 1, torch.device("cpu"), local, (host,), store)
+    known = read(store, f"{MISTAKE}/{rank}")
+    who, mistake = json.loads(known[0]) if known else (os.getpid(), "")
+    if who != os.getpid():  # this one may train something else after a mistake, as trials do
+        _record(UsageError(mistake))
+        raise alone.told_once(UsageError("started again, and ended: the mistake that was told before needs mending"))
     if count == 1:
         return alone
-    meeting = meet(store, rank, count, MEETING.total_seconds())
+    try:
+        meeting = meet(store, rank, count, MEETING.total_seconds())
+    except ProcessError as error:
+        raise alone.told_once(error) from None
     here = dist.PrefixStore(meeting, store)
     dist.init_process_group("gloo", store=here, rank=rank, world_size=count, timeout=LONG)
     processes = replace(alone, count=count, meeting=meeting)
-    return replace(processes, hosts=tuple(processes.gather(socket.gethostname())))
+    return replace(processes, hosts=tuple(processes.gather(host)))
 
 
 def find_device(settings: Training) -> torch.device:
@@ -238,10 +240,11 @@ def equip(processes: Processes, settings: Training, device: torch.device) -> Pro
         torch.cuda.set_device(device)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     torch.set_num_threads(settings.threads or max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
-    patience, group = timedelta(minutes=settings.timeout), None
+    group = None
     if processes.count > 1:
-        group = dist.new_group(timeout=patience, backend="nccl" if device.type == "cuda" else "gloo")
-    return replace(processes, device=device, group=group, patience=patience)
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        group = dist.new_group(timeout=timedelta(minutes=settings.timeout), backend=backend)
+    return replace(processes, device=device, group=group)
 
 
 def spread(objective: nn.Module, layers: list[nn.Module], processes: Processes, sharding: str) -> nn.Module:
