@@ -83,7 +83,9 @@ def differences(told: Sequence[Mapping[str, Any]], hosts: Sequence[str]) -> str 
     if not lines:
         return None
     more = [f"and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
-    return "\n".join(["the processes are not about to train the same; nothing was trained", *lines[:SHOWN], *more])
+    what_to_do = "Give all machines the same versions, recipe and data; then start again."
+    title = "the processes are not about to train the same; nothing was trained"
+    return "\n".join([title, *lines[:SHOWN], *more, what_to_do])
 
 
 def called(ranks: Sequence[int], hosts: Sequence[str] = ()) -> str:
