@@ -13,14 +13,15 @@ GRACE = 30.0  # seconds between asking and ending, as torchrun itself gives
 
 @contextmanager
 def ending_with_parent(grace: float = GRACE, look_every: float = 1.0) -> Iterator[None]:
-    """Inside, once the process that started this one is gone: act as on SIGTERM, which saves and leaves; then end."""
+    """Inside, once the process that started this one is gone: SIGTERM to who handles it, which saves and leaves; then end."""
     parent, over = os.getppid(), threading.Event()
 
     def watch() -> None:
         while os.getppid() == parent:  # a child whose parent ends gets another
             if over.wait(look_every):
                 return
-        os.kill(os.getpid(), signal.SIGTERM)
+        if signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:  # else it would end at once, perhaps while it leaves
+            os.kill(os.getpid(), signal.SIGTERM)
         if not over.wait(grace):  # it may wait for a process that is gone too, where no signal is heard
             os._exit(1)
 

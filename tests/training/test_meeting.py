@@ -103,8 +103,12 @@ def test_words() -> None:
 CHILD = """
 import signal, sys, time
 from regard.training.orphans import ending_with_parent
-if sys.argv[1] == "deaf":
-    signal.signal(signal.SIGTERM, lambda *_: None)
+def leave(*_):
+    print("asked", flush=True)
+    if sys.argv[1] == "hears":
+        sys.exit()
+if sys.argv[1] != "leaves":
+    signal.signal(signal.SIGTERM, leave)
 with ending_with_parent(grace=0.2, look_every=0.02):
     print("here", flush=True)
     while True:
@@ -113,22 +117,22 @@ with ending_with_parent(grace=0.2, look_every=0.02):
 PARENT = "import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]])"
 
 
-@pytest.mark.parametrize("how", ["hears", "deaf"])
-def test_a_process_ends_with_its_parent(how: str) -> None:
-    """Also one that hears no signal, since it waits for another."""
+@pytest.mark.parametrize(("how", "said"), [("hears", b"asked\n"), ("deaf", b"asked\n"), ("leaves", b"")])
+def test_a_process_ends_with_its_parent(how: str, said: bytes) -> None:
+    """Also one that hears no signal, since it waits for another; one that does not train is given the time to leave."""
     words = [sys.executable, "-c", PARENT, "-c", CHILD, how]
     with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"here\n"
         parent.kill()
-        parent.communicate(timeout=PATIENCE)  # the pipe ends with the last who holds it, the child
+        assert parent.communicate(timeout=PATIENCE)[0] == said  # the pipe ends with the last who holds it, the child
 
 
 def test_a_process_outlives_what_it_no_longer_does_for_its_parent() -> None:
     """Leaving the block ends the watch."""
     program = CHILD.replace("    while True:\n        time.sleep(0.05)\n", "") + "time.sleep(0.5); print('on')"
     with subprocess.Popen(
-        [sys.executable, "-c", PARENT, "-c", program, "-"], stdout=subprocess.PIPE, cwd=ROOT
+        [sys.executable, "-c", PARENT, "-c", program, "leaves"], stdout=subprocess.PIPE, cwd=ROOT
     ) as parent:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"here\n"
