@@ -21,9 +21,11 @@ from typing import Any, TypeVar
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed import distributed_c10d
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.elastic.multiprocessing.errors import get_error_handler
 from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.rendezvous import rendezvous
 from torch.distributed.tensor import DTensor, distribute_tensor
 
 from regard.config import Training
@@ -151,8 +153,8 @@ class Processes:
             time.sleep(LOOK_EVERY)
         on_disk = "What is saved is whole, and the same command goes on from there."
         if words:
-            said = "; ".join(f"{called([rank], self.hosts)} failed: {text}" for rank, text in words.items())
-            error = self.told_once(ProcessError(f"{said}. {on_disk}"))
+            who = "; ".join(f"{called([rank], self.hosts)} failed: {text}" for rank, text in words.items())
+            error = self.told_once(ProcessError(f"{who}. {on_disk}"))
             error.told |= self.hosts[self.rank] in {self.hosts[rank] for rank in words}
             return error
         who = called(silent, self.hosts) if silent else "another process"
@@ -204,7 +206,7 @@ def joined() -> Iterator[Processes]:
 def join() -> Processes:
     """Meet the others, wherever they are."""
     count, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
-    store, *_ = next(dist.rendezvous("env://", rank, count, timeout=MEETING))
+    store, *_ = next(rendezvous("env://", rank, count, timeout=MEETING))
     local, host = int(os.environ.get("LOCAL_RANK", "0")), socket.gethostname()
     alone = Processes(rank, 1, torch.device("cpu"), local, (host,), store)
     known = read(store, f"{MISTAKE}/{rank}")
@@ -218,7 +220,7 @@ def join() -> Processes:
         meeting = meet(store, rank, count, MEETING.total_seconds())
     except ProcessError as error:
         raise alone.told_once(error) from None
-    here = dist.PrefixStore(meeting, store)
+    here = distributed_c10d.PrefixStore(meeting, store)
     dist.init_process_group("gloo", store=here, rank=rank, world_size=count, timeout=LONG)
     processes = replace(alone, count=count, meeting=meeting)
     return replace(processes, hosts=tuple(processes.gather(host)))
