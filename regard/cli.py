@@ -48,8 +48,9 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except (RegardError, OSError) as error:  # the system's own words name the file and what is wrong with it
-        message = visible(f"regard: {as_typed(str(error))}")
-        errors.print(message, style="red", highlight=False, markup=False, soft_wrap=True)
+        if not getattr(error, "told", False):
+            message = visible(f"regard: {as_typed(str(error))}")
+            errors.print(message, style="red", highlight=False, markup=False, soft_wrap=True)
         sys.exit(2)
 
 

@@ -5,6 +5,7 @@ RegardError
 ├── DataError         a file is missing, empty, malformed or disagrees with its partner
 ├── CheckpointError   a model file cannot be read or written, or a run does not fit its recipe
 ├── TrainingError     the loss is not a number
+├── ProcessError      another process of the same training failed or fell silent
 └── UsageError        a call or a command that cannot mean anything
 """
 
@@ -17,6 +18,9 @@ from collections.abc import Iterable
 
 class RegardError(Exception):
     """The parent of every error that a user can mend; the command line prints it without a traceback."""
+
+    told = False
+    """Whether another process of the same training tells it, so that this one need not."""
 
 
 class ConfigError(RegardError):
@@ -37,6 +41,10 @@ class CheckpointError(RegardError):
 
 class TrainingError(RegardError):
     """Training stopped before anything good was overwritten."""
+
+
+class ProcessError(RegardError):
+    """Training ended because of another process; what is saved is whole."""
 
 
 class UsageError(RegardError):

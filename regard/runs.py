@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import torch
 from rich.console import Console
@@ -30,7 +33,7 @@ from regard.run_log import read_metrics
 from regard.tasks.registry import count_parameters, find_task
 from regard.tasks.task import Task
 from regard.tasks.trained import save_trained
-from regard.training.distributed import Processes, join
+from regard.training.distributed import Processes, equip, find_device, joined
 from regard.training.log import TrainingLog, require_tensorboard
 from regard.training.loop import Listener, Loop, Outcome
 from regard.training.memory import require_memory
@@ -114,24 +117,31 @@ def train(
     is `interrupted`; the same call goes on. Signals reach only the main thread: in another, raise KeyboardInterrupt in
     `on_update`.
     """
-    settings = recipes.read(recipe, overrides, data)
-    folder = Path("runs") / settings.name if run is None else Path(run)
     console = show if isinstance(show, Console) else Console(quiet=not show)
-    return Run(folder, settings, _train(settings, folder, console, on_update, on_validation))
+    with joined() as processes, ExitStack() as held:
+        with processes.together() as facts:
+            settings = recipes.read(recipe, overrides, data)
+            require_tensorboard(settings.training)
+            device = find_device(settings.training)
+            facts |= identity(settings, processes, device.type)
+        folder = Path("runs") / settings.name if run is None else Path(run)
+        processes = equip(processes, settings.training, device)
+        keep_memory()
+        enter_folder(folder, settings, processes, held)
+        outcome = _train(settings, folder, processes, console, on_update, on_validation)
+    return Run(folder, settings, outcome)
 
 
 def _train(
     recipe: config.Recipe,
     folder: Path,
+    processes: Processes,
     console: Console,
     on_update: Listener | None = None,
     on_validation: Listener | None = None,
 ) -> Outcome:
     """Under torchrun, every process calls this."""
     settings = recipe.training
-    require_tensorboard(settings)
-    processes = join(settings)
-    keep_memory()
 
     def say(text: str) -> None:
         if processes.first:
@@ -149,29 +159,22 @@ def _train(
         origin = {**provenance(recipe, prepared, progress), **finished.provenance}
         save_trained(folder / MODEL, {**weights, **finished.weights}, recipe, finished.assets, origin)
 
-    try:
-        check_same_run(folder, recipe)
-        make_folder(folder)
-        with alone_in(folder) if processes.first else nullcontext():
-            require_room(recipe, row.rehearsal.sizes(recipe), processes)  # a guess, before an hour of preparing
-            prepared = prepare_once(recipe, row, processes, console)
-            say("\n".join(prepared.report.lines()))
-            require_room(recipe, prepared.assets.sizes, processes)
-            model = initial_model(recipe, row, prepared)
-            parameters = sum(parameter.numel() for parameter in model.parameters())
-            say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {processes.device}")
-            micro_batches = settings.accumulate * processes.count
-            trainable = row.training(recipe, prepared, micro_batches, processes.device)
-            run_folder = RunFolder(folder, settings, processes, basis(prepared, micro_batches), publish)
-            loop = Loop(
-                model, trainable, settings, processes, run_folder, on_update=on_update, on_validation=on_validation
-            )
-            return _go_on(loop, recipe, folder, console, say)
-    except Exception as error:
-        processes.report(error)
-        raise
-    finally:
-        processes.close()
+    with processes.together():
+        require_room(recipe, row.rehearsal.sizes(recipe), processes)  # a guess, before an hour of preparing
+    prepared = prepare_once(recipe, row, processes, console)
+    say("\n".join(prepared.report.lines()))
+    micro_batches = settings.accumulate * processes.count
+    with processes.together():
+        require_room(recipe, prepared.assets.sizes, processes)
+        model = initial_model(recipe, row, prepared)
+        trainable = row.training(recipe, prepared, micro_batches, processes.device)
+        run_folder = RunFolder(folder, settings, processes, basis(prepared, micro_batches), publish)
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {processes.device}")
+    with processes.together() as facts:
+        loop = Loop(model, trainable, settings, processes, run_folder, on_update=on_update, on_validation=on_validation)
+        facts["last update"] = loop.progress.update
+    return _go_on(loop, recipe, folder, console, say)
 
 
 def _go_on(loop: Loop, recipe: config.Recipe, folder: Path, console: Console, say: Callable[[str], None]) -> Outcome:
@@ -209,12 +212,52 @@ def make_folder(folder: Path) -> None:
         raise UsageError(f"cannot make the run folder {folder}: {error.strerror}; choose another with --run") from None
 
 
+def identity(recipe: config.Recipe, processes: Processes, device: str) -> dict[str, Any]:
+    """What must be the same in all processes before anything is read; where each keeps its files may differ."""
+    versions = {"python": ".".join(platform.python_version_tuple()[:2]), **VERSIONS}
+    settings = recipes.to_dict(recipes.without_places(recipe))
+    named = {
+        f"{section}.{name}": value
+        for section, content in settings.items()
+        for name, value in (content.items() if isinstance(content, dict) else [])
+        if name not in ("threads", "device")
+    }
+    return {**versions, "task": recipe.task, "processes": processes.count, "device": device, **named}
+
+
+def enter_folder(folder: Path, recipe: config.Recipe, processes: Processes, held: ExitStack) -> None:
+    """Check that a run folder is this run's, nobody else's, and one and the same for all processes."""
+    mark = folder / f"shared-{uuid4().hex}.{os.getpid()}.tmp"  # a leftover, if this is killed
+    try:
+        with processes.together():
+            check_same_run(folder, recipe)
+            if processes.first:
+                make_folder(folder)
+                held.enter_context(alone_in(folder))
+                if processes.count > 1:
+                    mark.touch()
+        name, place = processes.share((mark.name, str(folder.resolve())))
+        with processes.together():
+            if processes.count > 1 and not (folder / name).exists():
+                raise UsageError(
+                    f"the run folder {folder.resolve()} is not that of process 0 ({place} on {processes.hosts[0]}), which "
+                    "writes the checkpoints for all. Put it on a disk that all machines share, and name it with --run"
+                )
+    finally:
+        mark.unlink(missing_ok=True)
+
+
 def prepare_once(recipe: config.Recipe, row: Task, processes: Processes, console: Console) -> Prepared:
-    """The first process prepares; the others open what it made."""
-    if processes.first:
-        prepared = prepare(recipe, row.data, show=sys.stderr.isatty() and not console.quiet)
-    processes.share(None)  # wait for the first
-    return prepared if processes.first else prepare(recipe, row.data, show=False)
+    """The first process prepares; the others open what it made, or make it again where they do not share it."""
+    with processes.together():
+        if processes.first:
+            prepared = prepare(recipe, row.data, show=sys.stderr.isatty() and not console.quiet)
+    with processes.together() as facts:
+        if not processes.first:
+            prepared = prepare(recipe, row.data, show=False)
+        checksums = {recipes.inside(name): checksum for name, checksum in prepared.checksums.items()}
+        facts |= basis(replace(prepared, checksums=checksums), recipe.training.accumulate * processes.count)
+    return prepared
 
 
 def basis(prepared: Prepared, micro_batches: int) -> dict[str, str]:

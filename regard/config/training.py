@@ -61,6 +61,9 @@ class Training:
     """Let torch.compile fuse the model (CUDA)."""
     sharding: str = setting("none", choices=("none", "full"), free=True)
     """Under torchrun: `none` (DDP, each process holds the model) or `full` (FSDP2, it is split)."""
+    timeout: float = setting(10.0, least=0.01, most=100_000, free=True)
+    """Under torchrun: minutes that a process waits for the others in an update before it gives up; 6 hours while one
+    prepares or validates."""
     tensorboard: bool = setting(False, free=True)
     """Also write TensorBoard events into the run folder."""
 

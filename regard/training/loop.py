@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from regard.config import Training
-from regard.errors import CheckpointError, TrainingError
+from regard.errors import TrainingError
 from regard.training.distributed import Processes, Whole, spread
 from regard.training.log import TrainingLog
 from regard.training.optimizer import build_optimizer
@@ -68,10 +68,6 @@ class Loop:
         self.stop = StopRequest()
         self.raised: BaseException | None = None  # by a listener
         self.took = 0.0  # seconds of the last update
-        if processes.share(self.progress.update) != self.progress.update:
-            raise CheckpointError(
-                f"process {processes.rank} finds another {folder.last} than the first; they must share it"
-            )
 
     def run(self, log: TrainingLog) -> Outcome:
         began = time.perf_counter()
@@ -89,6 +85,7 @@ class Loop:
                     self.validate(log)
                 elif stopping or (settings.checkpoint_every and update % settings.checkpoint_every == 0):
                     self.folder.save(self.model, self.optimizer, self.progress)
+                    self.processes.wait()
                 if stopping:
                     break
         if self.raised is not None:
@@ -116,7 +113,10 @@ class Loop:
         except TrainingError as error:
             saved = self.folder.saved
             last = f"the last checkpoint is of update {saved}" if saved else "there is no checkpoint yet"
-            raise TrainingError(f"{error} Nothing was overwritten; {last}.") from None
+            mistake = TrainingError(
+                f"{error} Nothing was overwritten; {last}."
+            )  # the sums are the same in all processes
+            raise processes.known_to_all(mistake) from None
         wishes, seconds = done.told
         progress.update, progress.position = done.number, position
         progress.seconds += seconds / processes.count  # all processes must agree on them
@@ -138,6 +138,7 @@ class Loop:
         log.validation(metrics)  # before the checkpoint: a line of metrics.jsonl is written again, but never missed
         self.folder.save(self.model, self.optimizer, progress, snapshot=True)
         self.tell(self.on_validation, lambda: {"update": progress.update, **metrics, "seconds": progress.seconds})
+        self.processes.wait()
 
     def tell(self, listener: Listener | None, facts: Callable[[], dict[str, Any]]) -> None:
         """What a listener raises is kept until all processes have agreed to stop, and saved. Ctrl-C is no error."""
@@ -154,6 +155,7 @@ class Loop:
         """One more frame of how attention forms. It takes no part in training: nothing random, nothing changed."""
         if probes := self.look(log, self.task.frame):
             self.folder.keep_frame(self.progress.update, probes)
+        self.processes.wait()
 
     def look(self, log: TrainingLog, ask: Callable[[nn.Module], Found]) -> Found | None:
         """What the first process finds in the whole model, which is let go with this; None in the others."""

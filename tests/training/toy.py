@@ -15,7 +15,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -127,18 +128,51 @@ def finish(process: BaseProcess) -> int | None:
     return code
 
 
+@contextmanager
+def agent() -> Iterator[dict[str, str]]:
+    """A store that outlives processes, as torchrun keeps one → what processes are told of it."""
+    from torch.distributed import TCPStore
+
+    store = TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    yield dict(
+        MASTER_ADDR="127.0.0.1",
+        MASTER_PORT=str(store.port),
+        TORCHELASTIC_USE_AGENT_STORE="True",
+        TORCHELASTIC_RUN_ID="toy",
+    )
+
+
+def start_all(
+    count: int,
+    words: list[str] | list[list[str]],
+    output: Path,
+    before: Callable[..., None] | None,
+    *given: Any,
+    **where: str,
+) -> list[BaseProcess]:
+    """As torchrun would start them, but sooner; with the same words, or each with its own."""
+    each = words if isinstance(words[0], list) else [words] * count
+    common = dict(WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(count), **where)
+    return [
+        start(list(each[rank]), output, before, *given, RANK=str(rank), LOCAL_RANK=str(rank), **common)
+        for rank in range(count)
+    ]
+
+
 def processes(
-    count: int, words: list[str], output: Path, before: Callable[..., None] | None = None, *given: Any
+    count: int,
+    words: list[str] | list[list[str]],
+    output: Path,
+    before: Callable[..., None] | None = None,
+    *given: Any,
+    **where: str,
 ) -> list[int | None]:
-    """As torchrun would start them, but sooner → their exit codes."""
+    """Start them all → their exit codes. Without an agent the first keeps the store."""
     with socket.socket() as door:
         door.bind(("127.0.0.1", 0))
         port = door.getsockname()[1]
-    common = dict(WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
-    ranks = [
-        start(words, output, before, *given, RANK=str(rank), LOCAL_RANK=str(rank), **common) for rank in range(count)
-    ]
-    return [finish(process) for process in ranks]
+    where = where or dict(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    return [finish(process) for process in start_all(count, words, output, before, *given, **where)]
 
 
 def command(*words: str, **options: Any) -> subprocess.Popen[str]:
