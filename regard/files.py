@@ -44,10 +44,26 @@ def replacing(path: Path) -> Iterator[Path]:
     sync_folder(path.parent)
 
 
+def also_name(path: Path, name: Path) -> None:
+    """Let a file be found under a second name, too, when something else is about to take its place under the first."""
+    if not path.is_file():
+        return
+    temporary = name.with_name(f"{name.name}.{os.getpid()}.tmp")
+    try:
+        temporary.unlink(missing_ok=True)
+        os.link(path, temporary)
+        temporary.replace(name)
+    except OSError:  # a file system without links: for a moment there is only the second name
+        path.replace(name)
+    finally:
+        temporary.unlink(missing_ok=True)  # it stays if both named the same file already
+
+
 def remove_leftovers(folder: Path) -> None:
     """Delete what a process that was killed while writing left behind."""
     for leftover in folder.glob("*.[0-9]*.tmp"):
-        leftover.unlink()
+        with suppress(OSError):  # it is in nobody's way; what cannot be written, others will name
+            leftover.unlink()
 
 
 def sync_folder(folder: Path) -> None:

@@ -33,10 +33,17 @@ from regard.tasks.trained import save_trained
 from regard.training.distributed import Processes, join
 from regard.training.log import TrainingLog, require_tensorboard
 from regard.training.loop import Listener, Loop, Outcome
-from regard.training.run_folder import MICRO_BATCHES, Progress, RunFolder
+from regard.training.run_folder import (
+    CONFIG,
+    MICRO_BATCHES,
+    Progress,
+    RunFolder,
+    differences,
+    problem_with,
+    settings_of_checkpoint,
+)
 from regard.view.curve import load_curve, write_curves
 
-CONFIG = "config.toml"
 # When this file is imported: what cannot be told should be said before training, not after.
 VERSIONS = {"regard": __version__, **{name: version(name) for name in ("torch", "sentencepiece", "numpy")}}
 
@@ -171,7 +178,9 @@ def _train(
             say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {processes.device}")
             micro_batches = settings.accumulate * processes.count
             trainable = row.training(recipe, prepared, micro_batches, processes.device)
-            run_folder = RunFolder(folder, settings, processes, basis(prepared, micro_batches), publish)
+            run_folder = RunFolder(
+                folder, settings, processes, basis(prepared, micro_batches), publish, fixed_settings(recipe), say
+            )
             loop = Loop(
                 model, trainable, settings, processes, run_folder, on_update=on_update, on_validation=on_validation
             )
@@ -233,20 +242,28 @@ def basis(prepared: Prepared, micro_batches: int) -> dict[str, str]:
     }
 
 
-def check_same_run(folder: Path, recipe: config.Recipe) -> None:
-    """A folder goes on only with the recipe that began it."""
-    path = folder / CONFIG
-    if not path.is_file() or not (folder / "checkpoints" / "last.safetensors").is_file():
-        return
-    before, now = recipes.to_dict(recipes.load(path, finished=True)), recipes.to_dict(recipe)
-    changed = [
-        f"{section}.{key}: {before[section].get(key)!r} → {value!r}"
-        for section, content in now.items()
+def fixed_settings(recipe: config.Recipe) -> dict[str, str]:
+    """Those that a run cannot go on with others of."""
+    return {
+        f"{section}.{key}": json.dumps(value, ensure_ascii=False)
+        for section, content in recipes.to_dict(recipe).items()
         if isinstance(content, dict)
         for key, value in content.items()
-        if key not in MAY_CHANGE.get(section, set()) and before[section].get(key) != value
-    ]
-    if changed:
+        if key not in MAY_CHANGE.get(section, set())
+    }
+
+
+def check_same_run(folder: Path, recipe: config.Recipe) -> None:
+    """A folder goes on only with the recipe that began it: what its checkpoint says, or of an old one the recipe beside it.
+    Checked before anything is prepared; what seems to be changed in a damaged checkpoint, its restoring decides."""
+    path, last = folder / CONFIG, folder / "checkpoints" / "last.safetensors"
+    if not last.is_file():
+        return
+    before = settings_of_checkpoint(folder)
+    if before is None:
+        before = fixed_settings(recipes.load(path, finished=True)) if path.is_file() else {}
+    changed = differences(before, fixed_settings(recipe))
+    if changed and problem_with(last) is None:
         raise CheckpointError(
             f"{folder} was begun with other settings ({'; '.join(changed)}). "
             "Choose another folder with --run, delete this one, or set them back."
