@@ -172,7 +172,7 @@ def _train(
         make_folder(folder)
         with alone_in(folder) if processes.first else nullcontext():
             prepared = prepare_once(recipe, row, processes, console)
-            say("\n".join(prepared.report.lines()))
+            say("\n".join([*filter(None, [prepared.note]), *prepared.report.lines()]))
             model = initial_model(recipe, row, prepared)
             parameters = sum(parameter.numel() for parameter in model.parameters())
             say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {processes.device}")
