@@ -57,11 +57,11 @@ max_positions = 64
 
 [training]
 batch_tokens = 96
-updates = 24
+updates = 18
 learning_rate = 3e-3
 warmup = 4
-validate_every = 8
-checkpoint_every = 3
+validate_every = 6
+checkpoint_every = 4
 validate_sentences = 2
 average = 2
 probes = 1
@@ -200,13 +200,13 @@ def one_try(number: int, seed: int, folder: Path, straight: tuple[str, str], too
     shutil.rmtree(place, ignore_errors=True)
     run, prepared, recipe = place / "run", place / "prepared", folder / "toy.toml"
     shutil.copytree(folder / "prepared", prepared)
-    did: list[str] = []
-    for _ in range(chance.randint(1, 2)):
-        did.append(end_one(chance, recipe, run, prepared, took))
+    did = [end_one(chance, recipe, run, prepared, took) for _ in range(chance.randint(1, 2))]
     if chance.random() < 0.6:
         for _ in range(chance.choice([1, 1, 1, 2])):
             found = files_of(run) + (files_of(prepared) if chance.random() < 0.3 else [])
-            kept = [each for each in found if each.name in ("last.safetensors", "previous.safetensors", "metrics.jsonl")]
+            kept = [
+                each for each in found if each.name in ("last.safetensors", "previous.safetensors", "metrics.jsonl")
+            ]
             if not found:
                 continue
             path, how = chance.choice(kept if kept and chance.random() < 0.5 else found), chance.choice(DAMAGES)
@@ -269,7 +269,13 @@ def main() -> None:
     write_corpus(folder)
     shutil.rmtree(folder / "straight", ignore_errors=True)
     (folder / "straight").mkdir()
-    finish(start(folder / "toy.toml", folder / "straight" / "prepares", folder / "prepared"))
+    # Here, once, with one thread: forks find all that is imported late in place.
+    regard.train(
+        folder / "toy.toml",
+        run=folder / "straight" / "here",
+        overrides={"data.prepared": str(folder / "prepared")},
+        show=False,
+    )
     began = time.monotonic()
     if finish(start(folder / "toy.toml", folder / "straight" / "run", folder / "prepared")) != 0:
         sys.exit((folder / "straight" / "log.txt").read_text(encoding="utf-8"))

@@ -223,15 +223,11 @@ def average(paths: Iterable[Path]) -> dict[str, Tensor]:
     return {name: (tensor / count).float() for name, tensor in total.items()}
 
 
-def write(
-    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str], previous: Path | None = None
-) -> None:
+def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str], previous: Path | None = None) -> None:
     """Tensors and metadata into a safetensors file, atomically, with their checksum. What it replaces stays as `previous`."""
-    with replacing(path) as temporary:
+    with replacing(path, previous) as temporary:
         solid = {name: tensor.contiguous() for name, tensor in tensors.items()}
         save_file(solid, temporary, {**metadata, CHECKSUM: checksum_of(solid, metadata)})
-        if previous is not None:
-            files.also_name(path, previous)
 
 
 def checksum_of(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str:
@@ -250,10 +246,10 @@ def checksum_of(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> s
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, previous: Path | None = None) -> Iterator[Path]:
     """As in files.py; what cannot be written is an error of this stage."""
     try:
-        with files.replacing(path) as temporary:
+        with files.replacing(path, previous) as temporary:
             yield temporary
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"cannot write {path}: {error}. What was there before is untouched.") from None

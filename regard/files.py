@@ -25,12 +25,13 @@ def below(folder: Path, path: str) -> Path:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Write to the path that is given; when all went well it takes the place of `path`.
+def replacing(path: Path, previous: Path | None = None) -> Iterator[Path]:
+    """Write to the path that is given; when all went well it takes the place of `path`, and what was there that of `previous`.
 
-    Whoever reads `path`, also after a crash or on a full disk, finds the old file or the new one, whole.
+    Whoever reads `path`, also after a crash or on a full disk, finds the old file or the new one, whole; `previous` is
+    another file at every moment, so that no single damage reaches both.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary, kept = (path.with_name(f"{path.name}.{part}{os.getpid()}.tmp") for part in ("", "0"))
     try:
         temporary.touch()
         permissions = temporary.stat().st_mode  # what this person's files have; safetensors would let nobody else read
@@ -38,25 +39,18 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(permissions)
         with temporary.open("r+b") as file:  # Windows syncs only what may be written
             os.fsync(file.fileno())
+        if previous is not None and path.is_file():
+            try:
+                os.link(path, kept)
+            except OSError:  # a file system without links: for a moment there is only the previous one
+                path.replace(previous)
         temporary.replace(path)
+        if previous is not None and kept.exists():
+            kept.replace(previous)
     finally:
-        temporary.unlink(missing_ok=True)
+        for left in (temporary, kept):
+            left.unlink(missing_ok=True)
     sync_folder(path.parent)
-
-
-def also_name(path: Path, name: Path) -> None:
-    """Let a file be found under a second name, too, when something else is about to take its place under the first."""
-    if not path.is_file():
-        return
-    temporary = name.with_name(f"{name.name}.{os.getpid()}.tmp")
-    try:
-        temporary.unlink(missing_ok=True)
-        os.link(path, temporary)
-        temporary.replace(name)
-    except OSError:  # a file system without links: for a moment there is only the second name
-        path.replace(name)
-    finally:
-        temporary.unlink(missing_ok=True)  # it stays if both named the same file already
 
 
 def remove_leftovers(folder: Path) -> None:

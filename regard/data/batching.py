@@ -81,7 +81,9 @@ class TokenBatches:
 def require_place(index: int, batches: int, epoch: int) -> None:
     """A saved position may be of other text, or damaged."""
     if not 0 <= index < batches:
-        raise DataError(f"there is no batch {index:,} in epoch {epoch:,}, which has {batches:,}: the position is of another run")
+        raise DataError(
+            f"there is no batch {index:,} in epoch {epoch:,}, which has {batches:,}: the position is of another run"
+        )
 
 
 def pad(sequences: Sequence[NDArray[Any]], *, start: bool = False, end: bool = False) -> NDArray[np.int64]:

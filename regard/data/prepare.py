@@ -181,7 +181,9 @@ def _reuse(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dic
 def _compared(folder: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Every file of the folder as it should be, and its stamp as it is now; one that was changed is an error."""
     splits = (split["files"] for split in manifest["splits"].values())
-    expected = manifest.get("files") or {name: file for files in splits for name, file in files.items()}  # an older one's
+    expected = manifest.get("files") or {
+        name: file for files in splits for name, file in files.items()
+    }  # an older one's
     found = {}
     for name, old in expected.items():
         path = folder / name
@@ -189,7 +191,9 @@ def _compared(folder: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str, 
             raise DataError(f"{path} is gone")
         now = _stamp(path)
         touched = any(old.get(key) != now[key] for key in now)
-        if now["bytes"] != old["bytes"] or ((touched or old["bytes"] <= READ_ALWAYS) and checksum(path) != old["sha256"]):
+        if now["bytes"] != old["bytes"] or (
+            (touched or old["bytes"] <= READ_ALWAYS) and checksum(path) != old["sha256"]
+        ):
             raise DataError(f"{path} was changed or damaged since it was written")
         found[name] = {**now, "sha256": old["sha256"]}
     return found
@@ -220,7 +224,8 @@ def _build(
     report.check()
     hashed = {name: file["sha256"] for split in splits.values() for name, file in split["files"].items()}
     files = {
-        path.name: {**_stamp(path), "sha256": hashed.get(path.name) or checksum(path)} for path in sorted(folder.iterdir())
+        path.name: {**_stamp(path), "sha256": hashed.get(path.name) or checksum(path)}
+        for path in sorted(folder.iterdir())
     }
     manifest = {"settings": settings, "inputs": stamps, "splits": splits, "report": asdict(report), "files": files}
     _write_manifest(folder, manifest)

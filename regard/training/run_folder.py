@@ -50,12 +50,11 @@ class Progress:
     seconds: float = field(default=0.0, compare=False)
     """Spent on updates, over all that went on from each other."""
 
-
     def mistakes(self, micro_batches: int | None) -> list[str]:
         """What no training can have written. Of the position, all but the epoch's length follows from the update."""
         counts = {
             "update": self.update, "epoch": self.position[0], "batch": self.position[1], "best_update": self.best_update,
-            "since_best": self.since_best, "tokens": self.tokens, **{"snapshot": each for each, _ in self.snapshots},
+            "since_best": self.since_best, "tokens": self.tokens, **{f"snapshot {each}": each for each, _ in self.snapshots},
         }  # fmt: skip
         numbers = [self.loss_sum, self.seconds, *(value for _, value in self.snapshots), *filter(None, [self.best])]
         found = [f"{name} {value!r}" for name, value in counts.items() if type(value) is not int or value < 0]

@@ -122,7 +122,9 @@ def draw_curves(curves: Sequence[Curve], console: Console) -> None:
         console.print(_table(curve))
         if curve.odd:
             lines = ", ".join(map(str, curve.odd[:MOST_ROWS]))
-            console.print(Text(f"left out, for they are no metrics: {len(curve.odd)} lines of {METRICS} ({lines})", "dim"))
+            console.print(
+                Text(f"left out, for they are no metrics: {len(curve.odd)} lines of {METRICS} ({lines})", "dim")
+            )
 
 
 def _table(curve: Curve) -> Table:
