@@ -4,6 +4,7 @@ RegardError
 ├── ConfigError       a recipe or an override is wrong; all mistakes at once
 ├── DataError         a file is missing, empty, malformed or disagrees with its partner
 ├── CheckpointError   a model file cannot be read or written, or a run does not fit its recipe
+│   └── DamagedError      it is gone, or not as it was written
 ├── TrainingError     the loss is not a number
 ├── ProcessError      another process of the same training failed or fell silent
 └── UsageError        a call or a command that cannot mean anything
@@ -37,6 +38,10 @@ class DataError(RegardError):
 
 class CheckpointError(RegardError):
     """A model or run folder that cannot be read or continued."""
+
+
+class DamagedError(CheckpointError):
+    """A file that is gone, or not as it was written: another copy would do."""
 
 
 class TrainingError(RegardError):

@@ -39,12 +39,13 @@ def kind_of(path: Path) -> str:
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Write to the path that is given; when all went well it takes the place of `path`.
+def replacing(path: Path, previous: Path | None = None) -> Iterator[Path]:
+    """Write to the path that is given; when all went well it takes the place of `path`, and what was there that of `previous`.
 
-    Whoever reads `path`, also after a crash or on a full disk, finds the old file or the new one, whole.
+    Whoever reads `path`, also after a crash or on a full disk, finds the old file or the new one, whole; `previous` is
+    another file at every moment, so that no single damage reaches both.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary, kept = (path.with_name(f"{path.name}.{part}{os.getpid()}.tmp") for part in ("", "0"))
     try:
         temporary.touch()
         permissions = temporary.stat().st_mode  # what this person's files have; safetensors would let nobody else read
@@ -52,16 +53,25 @@ def replacing(path: Path) -> Iterator[Path]:
         temporary.chmod(permissions)
         with temporary.open("r+b") as file:  # Windows syncs only what may be written
             os.fsync(file.fileno())
+        if previous is not None and path.is_file():
+            try:
+                os.link(path, kept)
+            except OSError:  # a file system without links: for a moment there is only the previous one
+                path.replace(previous)
         temporary.replace(path)
+        if previous is not None and kept.exists():
+            kept.replace(previous)
     finally:
-        temporary.unlink(missing_ok=True)
+        for left in (temporary, kept):
+            left.unlink(missing_ok=True)
     sync_folder(path.parent)
 
 
 def remove_leftovers(folder: Path) -> None:
     """Delete what a process that was killed while writing left behind."""
     for leftover in folder.glob("*.[0-9]*.tmp"):
-        leftover.unlink()
+        with suppress(OSError):  # it is in nobody's way; what cannot be written, others will name
+            leftover.unlink()
 
 
 def sync_folder(folder: Path) -> None:

@@ -12,22 +12,58 @@ from regard.errors import TrainingError
 from regard.files import replacing
 
 METRICS = "metrics.jsonl"
+KINDS: dict[str, tuple[str, ...]] = {"train": ("loss", "learning_rate"), "valid": ()}
+"""Kinds of lines, and what each tells of besides update and seconds."""
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
-    """Its lines in order, none if it has not begun. The last one may still be being written: it is left out."""
-    found: list[dict[str, Any]] = []
+    """Its lines by update, none if it has not begun. What is no line of metrics is left out; of two of the same kind and
+    update, the later one counts."""
+    return read_odd_metrics(run)[0]
+
+
+def read_odd_metrics(run: Path) -> tuple[list[dict[str, Any]], list[int]]:
+    """As `read_metrics`, and the numbers of the lines that were left out; the last one may still be being written."""
+    path = run / METRICS
+    found: dict[tuple[int, str], dict[str, Any]] = {}
+    odd: list[int] = []
     try:
-        lines = (run / METRICS).read_text(encoding="utf-8", errors="replace").splitlines()
+        content = path.read_bytes().decode("utf-8", errors="replace")
     except FileNotFoundError:
-        return found
-    for line in lines:
-        try:
-            facts = json.loads(line)
-        except ValueError:
-            break
-        found.append(facts)
-    return found
+        return [], []
+    except OSError as error:
+        raise TrainingError(f"cannot read {path}: {error.strerror}") from None
+    for number, line in enumerate(content.split("\n"), start=1):
+        facts = _facts(line)
+        if facts is not None:
+            found.pop((facts["update"], facts["kind"]), None)
+            found[facts["update"], facts["kind"]] = facts
+        elif line:
+            odd.append(number)
+    if odd and not content.endswith("\n") and odd[-1] == content.count("\n") + 1:
+        odd.pop()
+    return sorted(found.values(), key=lambda facts: facts["update"]), odd
+
+
+def _facts(line: str) -> dict[str, Any] | None:
+    """What a line of metrics says, if it is one."""
+    try:
+        facts = json.loads(line)
+        numbers = [value for name, value in facts.items() if name != "kind"]
+        sound = all(type(each) in (int, float) and math.isfinite(each) for each in (*numbers, facts["seconds"]))
+        sound = sound and _update_of(line) >= 0 and all(name in facts for name in KINDS[facts["kind"]])
+    except (ValueError, AttributeError, KeyError, TypeError, OverflowError, RecursionError):
+        return None
+    return facts if sound else None
+
+
+def _update_of(line: str) -> int:
+    """−1 if it tells none."""
+    try:
+        update = json.loads(line)["update"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return -1
+    return update if type(update) is int else -1
 
 
 def append_metrics(run: Path, facts: Mapping[str, Any]) -> None:
@@ -41,22 +77,18 @@ def append_metrics(run: Path, facts: Mapping[str, Any]) -> None:
 
 
 def forget_metrics_after(run: Path, update: int) -> None:
-    """Drop lines that a killed run wrote after its last checkpoint: they will be written again."""
+    """Drop lines that a killed run wrote after its last checkpoint: they will be written again. What is no line of metrics
+    goes, too: after a line that was cut short, the next would be lost."""
     path = run / METRICS
     try:
-        if not path.is_file():
+        if not path.exists():
             return
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-        kept = [line for line in lines if _update_of(line) <= update]
+        lines = path.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines if 0 <= _update_of(line.decode("utf-8", errors="replace")) <= update]
+        if kept and not kept[-1].endswith(b"\n"):
+            kept[-1] += b"\n"
         if kept != lines:
             with replacing(path) as temporary:
-                temporary.write_text("".join(kept), encoding="utf-8")
+                temporary.write_bytes(b"".join(kept))
     except OSError as error:
         raise TrainingError(f"cannot write {path}: {error.strerror}. What was there before is untouched.") from None
-
-
-def _update_of(line: str) -> float:
-    try:
-        return float(json.loads(line)["update"])
-    except ValueError:  # cut short by a kill, hence after the last checkpoint
-        return math.inf

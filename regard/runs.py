@@ -37,10 +37,17 @@ from regard.training.distributed import Processes, equip, find_device, joined
 from regard.training.log import TrainingLog, require_tensorboard
 from regard.training.loop import Listener, Loop, Outcome
 from regard.training.memory import require_memory
-from regard.training.run_folder import MICRO_BATCHES, Progress, RunFolder
+from regard.training.run_folder import (
+    CONFIG,
+    MICRO_BATCHES,
+    Progress,
+    RunFolder,
+    differences,
+    problem_with,
+    settings_of_checkpoint,
+)
 from regard.view.curve import load_curve, write_curves
 
-CONFIG = "config.toml"
 # When this file is imported: what cannot be told should be said before training, not after.
 VERSIONS = {"regard": __version__, **{name: version(name) for name in ("torch", "sentencepiece", "numpy")}}
 
@@ -162,13 +169,15 @@ def _train(
     with processes.together():
         require_room(recipe, row.rehearsal.sizes(recipe), processes)  # a guess, before an hour of preparing
     prepared = prepare_once(recipe, row, processes, console)
-    say("\n".join(prepared.report.lines()))
+    say("\n".join([*filter(None, [prepared.note]), *prepared.report.lines()]))
     micro_batches = settings.accumulate * processes.count
     with processes.together():
         require_room(recipe, prepared.assets.sizes, processes)
         model = initial_model(recipe, row, prepared)
         trainable = row.training(recipe, prepared, micro_batches, processes.device)
-        run_folder = RunFolder(folder, settings, processes, basis(prepared, micro_batches), publish)
+        run_folder = RunFolder(
+            folder, settings, processes, basis(prepared, micro_batches), publish, fixed_settings(recipe), say
+        )
     parameters = sum(parameter.numel() for parameter in model.parameters())
     say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {processes.device}")
     with processes.together() as facts:
@@ -273,20 +282,28 @@ def basis(prepared: Prepared, micro_batches: int) -> dict[str, str]:
     }
 
 
-def check_same_run(folder: Path, recipe: config.Recipe) -> None:
-    """A folder goes on only with the recipe that began it."""
-    path = folder / CONFIG
-    if not path.is_file() or not (folder / "checkpoints" / "last.safetensors").is_file():
-        return
-    before, now = recipes.to_dict(recipes.load(path, finished=True)), recipes.to_dict(recipe)
-    changed = [
-        f"{section}.{key}: {before[section].get(key)!r} → {value!r}"
-        for section, content in now.items()
+def fixed_settings(recipe: config.Recipe) -> dict[str, str]:
+    """Those that a run cannot go on with others of."""
+    return {
+        f"{section}.{key}": json.dumps(value, ensure_ascii=False)
+        for section, content in recipes.to_dict(recipe).items()
         if isinstance(content, dict)
         for key, value in content.items()
-        if key not in free_settings(getattr(recipe, section)) and before[section].get(key) != value
-    ]
-    if changed:
+        if key not in free_settings(getattr(recipe, section))
+    }
+
+
+def check_same_run(folder: Path, recipe: config.Recipe) -> None:
+    """A folder goes on only with the recipe that began it: what its checkpoint says, or of an old one the recipe beside it.
+    Checked before anything is prepared; what seems to be changed in a damaged checkpoint, its restoring decides."""
+    path, last = folder / CONFIG, folder / "checkpoints" / "last.safetensors"
+    if not last.is_file():
+        return
+    before = settings_of_checkpoint(folder)
+    if before is None:
+        before = fixed_settings(recipes.load(path, finished=True)) if path.is_file() else {}
+    changed = differences(before, fixed_settings(recipe))
+    if changed and problem_with(last) is None:
         raise CheckpointError(
             f"{folder} was begun with other settings ({'; '.join(changed)}). "
             "Choose another folder with --run, delete this one, or set them back."

@@ -169,6 +169,7 @@ def test_nothing_that_could_be_executed(file: Path) -> None:
     (length,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + length])
     metadata = header.pop("__metadata__")
+    assert metadata.pop("checksum").startswith("crc32:")
     assert metadata.keys() == {"format", "recipe", "assets", "provenance"}
     assert all(json.loads(value) is not None for value in metadata.values())
     assert {entry["dtype"] for entry in header.values()} == {"F32"}

@@ -64,6 +64,7 @@ class TokenBatches:
         epoch, index = position.epoch, position.index
         while len(taken) < count:
             planned = self._plan_once(epoch)
+            require_place(index, len(planned), epoch)
             part = planned[index : index + count - len(taken)]
             taken += part
             index += len(part)
@@ -75,6 +76,14 @@ class TokenBatches:
         if self._planned is None or self._planned[0] != epoch:
             self._planned = (epoch, self.plan(epoch))
         return self._planned[1]
+
+
+def require_place(index: int, batches: int, epoch: int) -> None:
+    """A saved position may be of other text, or damaged."""
+    if not 0 <= index < batches:
+        raise DataError(
+            f"there is no batch {index:,} in epoch {epoch:,}, which has {batches:,}: the position is of another run"
+        )
 
 
 def pad(sequences: Sequence[NDArray[Any]], *, start: bool = False, end: bool = False) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from regard.errors import DataError
 
 MANIFEST = "manifest.json"
+CHECKSUM = "checksum"
 _MEND = "delete that folder and run `regard prepare` again"
 
 
@@ -30,11 +31,19 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a prepared folder."""
     try:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        if manifest.get(CHECKSUM, checksum_of(manifest)) != checksum_of(manifest):
+            raise ValueError("it was changed or damaged since it was written")
         return manifest
     except FileNotFoundError:
         raise DataError(f"{folder} is not a prepared corpus: it has no {MANIFEST}. Run `regard prepare`") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise DataError(f"cannot read {folder / MANIFEST}: {error}; {_MEND}") from None
+
+
+def checksum_of(manifest: dict[str, Any]) -> str:
+    """Of what a manifest says."""
+    told = {name: each for name, each in manifest.items() if name != CHECKSUM}
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def checksum(path: Path) -> str:

@@ -1,6 +1,8 @@
 """Corpus → prepared folder: cleaned, counted and written as training reads it, once.
 
 A folder is finished or not there: it is built under another name and renamed. What is built, a task's own Builder says.
+Whenever it is opened, its files are compared with what was written: small ones by checksum, large ones by checksum if size or
+time tell that somebody touched them. A damaged folder is built again.
 """
 
 from __future__ import annotations
@@ -14,19 +16,21 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
 from regard.config import Recipe
 from regard.data.corpus import locate
-from regard.data.ids import MANIFEST, checksum, read_manifest
+from regard.data.ids import CHECKSUM, MANIFEST, checksum, checksum_of, read_manifest
 from regard.errors import DataError
 from regard.files import replacing
 
 FORMAT = 1
 """Raised whenever the same settings and data would give other files."""
+READ_ALWAYS = 1 << 27
+"""Bytes: files of at most this size are read to be compared, a moment's work; of larger ones size and time must do."""
 
 
 class Report(Protocol):
@@ -81,10 +85,12 @@ class Prepared:
     report: Any
     checksums: dict[str, str]
     """sha256 of each input file, by the name that the recipe gives it."""
+    note: str = ""
+    """Why it had to be built again, if it was damaged."""
 
     def lines(self) -> list[str]:
         """For people: what was read, kept and left out."""
-        return [*self.report.lines(), f"ready in {self.folder}"]
+        return [*filter(None, [self.note]), *self.report.lines(), f"ready in {self.folder}"]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -100,9 +106,13 @@ def prepare(recipe: Recipe, builder: Builder, *, workers: int | None = None, sho
     for name in chain.from_iterable(recipe.data.test.values()):
         if name in recipe.data.download:
             locate(name, recipe.data)  # now: `evaluate` downloads nothing
-    found = _reuse(folder, builder, settings, inputs)
-    if found is not None:
-        return found
+    note = ""
+    try:
+        found = _reuse(folder, builder, settings, inputs)
+        if found is not None:
+            return found
+    except DataError as error:
+        note = f"built again: {error}"
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         _sweep(folder)
@@ -110,10 +120,10 @@ def prepare(recipe: Recipe, builder: Builder, *, workers: int | None = None, sho
             built = Path(name) / "built"
             built.mkdir()
             _build(built, recipe, builder, settings, inputs, workers, show)
-            _publish(built, folder, lambda: _reuse(folder, builder, settings, inputs))
+            _publish(built, folder, lambda: _usable(folder, builder, settings, inputs))
     except OSError as error:
         raise DataError(f"cannot write the prepared corpus {folder}: {error}; see data.prepared") from error
-    return _open(folder, builder)
+    return replace(_open(folder, builder), note=note)
 
 
 def _settings(recipe: Recipe, builder: Builder) -> dict[str, Any]:
@@ -135,26 +145,58 @@ def _open(folder: Path, builder: Builder) -> Prepared:
     return Prepared(folder, assets, train, valid, report, checksums)
 
 
-def _reuse(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dict[str, Path]) -> Prepared | None:
-    """The folder as it is, if it was made from these settings and this data."""
+def _usable(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dict[str, Path]) -> bool:
+    """Whether what another process has built meanwhile will do."""
     try:
-        manifest = read_manifest(folder)
+        return _reuse(folder, builder, settings, inputs) is not None
+    except DataError:
+        return False
+
+
+def _reuse(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dict[str, Path]) -> Prepared | None:
+    """The folder as it is, if it was made from these settings and this data; a damaged one is an error."""
+    if not folder.exists():
+        return None
+    manifest = read_manifest(folder)
+    try:
         if manifest["settings"] != settings or manifest["inputs"].keys() != inputs.keys():
             return None
-        fresh = {}
+        stamps = {}
         for name, path in inputs.items():
             old, now = manifest["inputs"][name], _stamp(path)
             same = all(old[key] == now[key] for key in now)  # hashing is spared while nothing was touched
             if not same and checksum(path) != old["sha256"]:
                 return None
-            fresh[name] = {**now, "sha256": old["sha256"]}
-        opened = _open(folder, builder)
-    except (DataError, KeyError, TypeError, AttributeError):
-        return None
-    if fresh != manifest["inputs"]:
+            stamps[name] = {**now, "sha256": old["sha256"]}
+        fresh = {**manifest, "inputs": stamps, "files": _compared(folder, manifest)}
+    except (OSError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(f"{folder} is damaged ({error!r})") from None
+    opened = _open(folder, builder)
+    if fresh != manifest:
         with suppress(OSError):  # a folder that cannot be written is only slower to check
-            _write_json(folder / MANIFEST, {**manifest, "inputs": fresh})
+            _write_manifest(folder, fresh)
     return opened
+
+
+def _compared(folder: Path, manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Every file of the folder as it should be, and its stamp as it is now; one that was changed is an error."""
+    splits = (split["files"] for split in manifest["splits"].values())
+    expected = manifest.get("files") or {
+        name: file for files in splits for name, file in files.items()
+    }  # an older one's
+    found = {}
+    for name, old in expected.items():
+        path = folder / name
+        if not path.is_file():
+            raise DataError(f"{path} is gone")
+        now = _stamp(path)
+        touched = any(old.get(key) != now[key] for key in now)
+        if now["bytes"] != old["bytes"] or (
+            (touched or old["bytes"] <= READ_ALWAYS) and checksum(path) != old["sha256"]
+        ):
+            raise DataError(f"{path} was changed or damaged since it was written")
+        found[name] = {**now, "sha256": old["sha256"]}
+    return found
 
 
 def _stamp(path: Path) -> dict[str, int]:
@@ -162,9 +204,10 @@ def _stamp(path: Path) -> dict[str, int]:
     return {"bytes": status.st_size, "modified": status.st_mtime_ns}
 
 
-def _write_json(path: Path, content: object) -> None:
-    with replacing(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False), encoding="utf-8")
+def _write_manifest(folder: Path, content: dict[str, Any]) -> None:
+    with replacing(folder / MANIFEST) as temporary:
+        text = json.dumps({**content, CHECKSUM: checksum_of(content)}, indent=1, ensure_ascii=False)
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _build(
@@ -179,8 +222,13 @@ def _build(
     stamps = {name: {**_stamp(path), "sha256": checksum(path)} for name, path in inputs.items()}
     splits, report = builder.build(folder, recipe, workers, show)
     report.check()
-    manifest = {"settings": settings, "inputs": stamps, "splits": splits, "report": asdict(report)}
-    _write_json(folder / MANIFEST, manifest)
+    hashed = {name: file["sha256"] for split in splits.values() for name, file in split["files"].items()}
+    files = {
+        path.name: {**_stamp(path), "sha256": hashed.get(path.name) or checksum(path)}
+        for path in sorted(folder.iterdir())
+    }
+    manifest = {"settings": settings, "inputs": stamps, "splits": splits, "report": asdict(report), "files": files}
+    _write_manifest(folder, manifest)
 
 
 def _sweep(folder: Path) -> None:
@@ -191,7 +239,7 @@ def _sweep(folder: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def _publish(built: Path, folder: Path, find: Callable[[], object]) -> None:
+def _publish(built: Path, folder: Path, usable: Callable[[], bool]) -> None:
     """Rename the finished folder into place, unless another process was quicker; an outdated one makes way."""
     while True:
         try:
@@ -200,7 +248,7 @@ def _publish(built: Path, folder: Path, find: Callable[[], object]) -> None:
         except OSError as error:
             if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                 raise
-        if find() is not None:
+        if usable():
             return
         with suppress(FileNotFoundError):  # somebody else may have moved it
             os.rename(folder, Path(tempfile.mkdtemp(dir=built.parent)) / "outdated")

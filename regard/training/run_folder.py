@@ -1,12 +1,14 @@
 """What a run keeps on disk: `checkpoints/last.safetensors` to go on from, and snapshots of weights to average.
 
 `last` holds weights, optimizer and progress in one file, replaced atomically, so that a run killed at any moment goes
-on from a state that existed.
+on from a state that existed. What it replaces stays as `previous`: if `last` is damaged or gone, the run goes on from there,
+to the same bits.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,12 +17,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.checkpoint import average, open_tensors, present_name, replacing, unique_weights, write
+from regard.checkpoint import MODEL, average, open_tensors, present_name, read, replacing, unique_weights, write
 from regard.config import Training
-from regard.errors import CheckpointError
+from regard.errors import CheckpointError, DamagedError
 from regard.files import remove_leftovers
 from regard.training.distributed import Processes, fill, whole
 
+CONFIG = "config.toml"
 MOMENTS = ("exp_avg", "exp_avg_sq")
 MICRO_BATCHES = "micro-batches of an update (training.accumulate × processes)"
 FORMER_BASIS = {"parts of an update (training.accumulate × processes)": MICRO_BATCHES}
@@ -47,12 +50,29 @@ class Progress:
     seconds: float = field(default=0.0, compare=False)
     """Spent on updates, over all that went on from each other."""
 
+    def mistakes(self, micro_batches: int | None) -> list[str]:
+        """What no training can have written. Of the position, all but the epoch's length follows from the update."""
+        counts = {
+            "update": self.update, "epoch": self.position[0], "batch": self.position[1], "best_update": self.best_update,
+            "since_best": self.since_best, "tokens": self.tokens, **{f"snapshot {each}": each for each, _ in self.snapshots},
+        }  # fmt: skip
+        numbers = [self.loss_sum, self.seconds, *(value for _, value in self.snapshots), *filter(None, [self.best])]
+        found = [f"{name} {value!r}" for name, value in counts.items() if type(value) is not int or value < 0]
+        found += [repr(each) for each in numbers if not isinstance(each, int | float) or math.isnan(each)]
+        if not found and micro_batches is not None:
+            epoch, index = self.position
+            taken = self.update * micro_batches  # from all epochs, of which each has a batch or more
+            if epoch + index > taken or (epoch == 0 and index != taken):
+                found.append(f"batch {index} of epoch {epoch} after {self.update} updates")
+        return found
+
 
 class RunFolder:
     """Saves and restores a run.
 
-    `basis` is what a position in the data means nothing without, such as checksums of the text: a run goes on only on
-    the same. `publish(weights, progress)` is called with the averaged model at each snapshot.
+    `basis` is what a position in the data means nothing without, such as checksums of the text, `fixed` the settings that
+    decide what is computed: a run goes on only with the same. `publish(weights, progress)` is called with the averaged
+    model at each snapshot, `say(text)` with what was lost.
     """
 
     def __init__(
@@ -62,18 +82,32 @@ class RunFolder:
         processes: Processes,
         basis: Mapping[str, str] = {},
         publish: Callable[[dict[str, Tensor], Progress], None] = lambda weights, progress: None,
+        fixed: Mapping[str, str] = {},
+        say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.path = path / "checkpoints"
         self.settings, self.processes, self.basis, self.publish = settings, processes, dict(basis), publish
+        self.fixed, self.say = dict(fixed), say
         self.saved = 0
+        self.last_is_whole = False
+        self.named: list[Path] = []  # snapshots that `last` tells of
+        self.named_before: list[Path] = []  # … and `previous`
         if processes.first:
-            self.path.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path)
             for folder in (path, self.path, path / "movie"):
                 remove_leftovers(folder)
 
     @property
     def last(self) -> Path:
         return self.path / "last.safetensors"
+
+    @property
+    def previous(self) -> Path:
+        return self.path / "previous.safetensors"
+
+    @property
+    def model(self) -> Path:
+        return self.path.parent / MODEL
 
     def snapshot(self, update: int) -> Path:
         return self.path / f"weights-{update:08d}.safetensors"
@@ -83,10 +117,11 @@ class RunFolder:
     ) -> None:
         """Write a checkpoint, `last` after all that it tells of: a run killed in between does it again, the same.
 
-        Snapshots that no average needs any more go when `last` no longer names them.
+        Snapshots that no average needs any more go when neither `last` nor `previous` names them.
         """
         if snapshot:
-            progress.snapshots = chosen(progress.snapshots, self.settings)
+            before, new = progress.snapshots[:-1], progress.snapshots[-1:]
+            progress.snapshots = chosen([*self.whole_snapshots(before), *new], self.settings)
         weights = whole(unique_weights(model), self.processes)  # every process helps
         state = whole(optimizer_state(model, optimizer), self.processes)
         self.saved = progress.update
@@ -99,72 +134,198 @@ class RunFolder:
             self.publish(average(kept), progress)
         tensors = {f"model.{name}": tensor for name, tensor in weights.items()}
         tensors |= {f"optimizer.{name}": tensor for name, tensor in state.items()}
-        write(self.last, tensors, {"progress": json.dumps(asdict(progress)), "basis": json.dumps(self.basis)})
-        self.forget_all_but(kept)
+        told = {"progress": asdict(progress), "basis": self.basis, "fixed": self.fixed}
+        previous = self.previous if self.last_is_whole else None  # a damaged one does not take the place of a whole one
+        write(self.last, tensors, {name: json.dumps(each) for name, each in told.items()}, previous)
+        if self.last_is_whole:
+            self.named_before = self.named
+        self.named, self.last_is_whole = kept, True
+        self.forget_all_but([*kept, *self.named_before])
 
     def keep_frame(self, update: int, probes: list[dict[str, Any]]) -> None:
         """Keep a frame of the movie; one that a killed run had taken already is replaced by the same."""
         if not probes:
             return
         movie = self.path.parent / "movie"
-        movie.mkdir(exist_ok=True)
+        make_folder(movie)
         with replacing(movie / f"{update:08d}.json") as temporary:
             temporary.write_text(json.dumps({"update": update, "probes": probes}, ensure_ascii=False), encoding="utf-8")
 
     def forget_all_but(self, kept: list[Path]) -> None:
         for old in set(self.path.glob("weights-*.safetensors")) - set(kept):
-            old.unlink()
+            try:
+                old.unlink()
+            except OSError as error:
+                raise CheckpointError(f"cannot delete {old}, which is no longer needed: {error.strerror}") from None
 
     def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
-        """Fill model and optimizer from `last`, if there is one."""
-        if not self.last.is_file():
-            return Progress()
-        with open_tensors(self.last) as file:  # one tensor in memory at a time: each process may keep but a part of it
-            progress, names = (
-                self.read_progress(file.metadata() or {}),
-                {present_name(name): name for name in file.keys()},  # noqa: SIM118,
-            )
-            for name, tensor in unique_weights(model).items():
-                if f"model.{name}" not in names or file.get_slice(names[f"model.{name}"]).get_shape() != list(
-                    tensor.shape
-                ):
-                    raise CheckpointError(
-                        f"{self.last} is of another model ({name} differs); choose another --run folder"
-                    )
-                fill(tensor, file.get_tensor(names[f"model.{name}"]))
-                if f"optimizer.{MOMENTS[0]}.{name}" in names:
-                    moments = {moment: torch.zeros_like(tensor) for moment in MOMENTS}
-                    for moment in MOMENTS:
-                        fill(moments[moment], file.get_tensor(names[f"optimizer.{moment}.{name}"]))
-                    steps = torch.tensor(float(progress.update), device=tensor.device)
-                    optimizer.state[tensor] = {"step": steps, **moments}
-        self.saved = progress.update
-        return progress
+        """Fill model and optimizer from the newest whole checkpoint, if there is one."""
+        damage: dict[Path, DamagedError] = {}
+        for path in (self.last, self.previous):
+            try:
+                tensors, metadata = read(path)
+                self.check_same(path, metadata)
+                progress = self.read_progress(path, metadata)
+            except DamagedError as error:
+                damage[path] = error
+                continue
+            present = {present_name(name): tensor for name, tensor in tensors.items()}
+            fill_from(path, present, progress.update, model, optimizer)
+            self.saved, self.last_is_whole = progress.update, path == self.last
+            self.named = [self.snapshot(update) for update, _ in progress.snapshots]
+            if damage:
+                self.say(f"{damage[self.last]}\n{self.lost(progress.update)}")
+            self.mend(progress, present)
+            return progress
+        self.require_nothing_lost(list(damage.values()))
+        return Progress()
 
-    def read_progress(self, metadata: Mapping[str, str]) -> Progress:
-        """What `last` tells, if it is of this run: of this version, on this data, with its snapshots at hand."""
+    def lost(self, update: int) -> str:
+        """What going on from `previous` costs: to the update that `last` still tells of, or else to when it was due."""
         try:
-            saved, stored = json.loads(metadata["progress"]), json.loads(metadata.get("basis", "{}"))
-            basis = {FORMER_BASIS.get(name, name): each for name, each in stored.items()}
+            with open_tensors(self.last) as file:
+                until, at_most = int(json.loads((file.metadata() or {})["progress"])["update"]), ""
+        except (CheckpointError, KeyError, TypeError, ValueError, RecursionError):
+            every = [each for each in (self.settings.checkpoint_every, self.settings.validate_every) if each]
+            until, at_most = min([update - update % each + each for each in every], default=update), "at most "
+        count = f"{at_most}{until - update:,} updates are" if until > update else "what came after it is"
+        return f"Going on from {self.previous} of update {update:,}: {count} computed again, to the same numbers."
+
+    def require_nothing_lost(self, damage: list[DamagedError]) -> None:
+        """Begin anew only where nothing was: a model or snapshots of a training that cannot go on would be overwritten."""
+        run, snapshots = self.path.parent, len(list(self.path.glob("weights-*.safetensors")))
+        advice = (
+            f"Nothing was overwritten. Put back a copy of {self.last.name} or {self.previous.name}, delete {run} to begin anew, "
+            "or choose another folder with --run"
+        )
+        if self.last.exists() or self.previous.exists():
+            raise CheckpointError(f"no checkpoint in {self.path} is whole. {'. '.join(map(str, damage))}. {advice}")
+        # Killed while it wrote its first checkpoint, a run has one snapshot, and perhaps a model of it.
+        if snapshots > 1 or (self.model.exists() and not snapshots):
+            raise CheckpointError(f"{run} holds a model or snapshots, but {self.last} is gone. {advice}")
+        if (run / CONFIG).exists():
+            self.say(f"{run} was begun before, but has no checkpoint {self.last.name}: training begins anew")
+
+    def mend(self, progress: Progress, tensors: Mapping[str, Tensor]) -> None:
+        """Make what is damaged or gone beside a whole checkpoint again, as far as possible; say what is not."""
+        if not self.processes.first:
+            return
+        newest = self.snapshot(progress.update)
+        if newest in self.named and problem_with(newest):  # a checkpoint and its snapshot hold the same weights
+            weights = {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
+            write(newest, weights, {"update": str(progress.update)})
+        progress.snapshots = self.whole_snapshots(progress.snapshots)
+        self.named = [self.snapshot(update) for update, _ in progress.snapshots]
+        self.named_before = self.named if not self.last_is_whole else snapshots_in(self.previous, self.snapshot)
+        self.forget_all_but([*self.named, *self.named_before])
+        if self.named and (problem := problem_with(self.model)):
+            self.say(f"{problem}\n{self.model} is made again from the snapshots.")
+            self.publish(average(self.named), progress)
+
+    def whole_snapshots(self, snapshots: list[tuple[int, float]]) -> list[tuple[int, float]]:
+        """Those that an average can be made of. The others are told, and missing from it."""
+        if not self.processes.first:
+            return snapshots
+        problems = {update: problem_with(self.snapshot(update)) for update, _ in snapshots}
+        kept = [(update, value) for update, value in snapshots if problems[update] is None]
+        for update, problem in problems.items():
+            if problem is not None:
+                self.say(f"{problem}\nThe average goes on without the snapshot of update {update:,}, of {len(kept)}.")
+        return kept
+
+    def read_progress(self, path: Path, metadata: Mapping[str, str]) -> Progress:
+        """What a checkpoint tells of how far it came."""
+        try:
+            saved = json.loads(metadata["progress"])
             saved["position"] = tuple(saved["position"])
             saved["snapshots"] = [(update, value) for update, value in saved["snapshots"]]
             progress = Progress(**saved)
+            mistakes = progress.mistakes(int(self.basis[MICRO_BATCHES]) if MICRO_BATCHES in self.basis else None)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise CheckpointError(
-                f"{self.last} was not written by this version of regard ({error!r}); choose another --run folder"
+            raise DamagedError(
+                f"{path} was not written by this version of regard ({error!r}); choose another --run folder"
             ) from None
-        changed = [f"{name}: {basis[name]} → {now}" for name, now in self.basis.items() if basis.get(name, now) != now]
-        if changed:
-            raise CheckpointError(
-                f"{self.path.parent} was begun on other data ({'; '.join(changed)}). "
-                "Choose another folder with --run, delete this one, or set it back."
-            )
-        kept = [self.snapshot(update) for update, _ in progress.snapshots]
-        if missing := [str(path) for path in kept if not path.is_file()]:
-            raise CheckpointError(f"{', '.join(missing)} is gone, which the average needs; choose another --run folder")
-        if self.processes.first:
-            self.forget_all_but(kept)
+        if mistakes:
+            raise DamagedError(f"{path} tells of a place where no training can have been ({', '.join(mistakes)})")
         return progress
+
+    def check_same(self, path: Path, metadata: Mapping[str, str]) -> None:
+        """Go on only on the data and with the settings that a checkpoint was made with."""
+        try:
+            told = {name: json.loads(metadata.get(name, "{}")) for name in ("basis", "fixed")}
+            basis = {FORMER_BASIS.get(name, name): each for name, each in told["basis"].items()}
+            pairs = (("with other settings", told["fixed"], self.fixed), ("on other data", basis, self.basis))
+            changed = {kind: differences(before, now) for kind, before, now in pairs}
+        except (TypeError, ValueError, AttributeError, RecursionError) as error:
+            raise DamagedError(f"{path} does not tell what it was begun with ({error!r})") from None
+        for kind, found in changed.items():
+            if found:
+                raise CheckpointError(
+                    f"{self.path.parent} was begun {kind} ({'; '.join(found)}). "
+                    "Choose another folder with --run, delete this one, or set it back."
+                )
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CheckpointError(f"cannot make {folder}: {error.strerror}; choose another folder with --run") from None
+
+
+def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """What has changed; what was not written down then has not."""
+    return [f"{name}: {before[name]} → {value}" for name, value in now.items() if before.get(name, value) != value]
+
+
+def problem_with(path: Path) -> str | None:
+    """Why a file cannot be used, if it cannot."""
+    try:
+        read(path)
+    except CheckpointError as error:
+        return str(error)
+    return None
+
+
+def snapshots_in(checkpoint: Path, name: Callable[[int], Path]) -> list[Path]:
+    """Those that a checkpoint tells of, as far as it can be read."""
+    try:
+        with open_tensors(checkpoint) as file:
+            return [name(update) for update, _ in json.loads((file.metadata() or {})["progress"])["snapshots"]]
+    except (CheckpointError, KeyError, TypeError, ValueError, RecursionError):
+        return []
+
+
+def settings_of_checkpoint(run: Path) -> dict[str, str] | None:
+    """What a run was begun with, if its newest checkpoint tells: before anything is prepared, and without reading it all."""
+    path = run / "checkpoints" / "last.safetensors"
+    try:
+        with open_tensors(path) as file:
+            told = json.loads((file.metadata() or {})["fixed"])
+    except (CheckpointError, KeyError, TypeError, ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def fill_from(
+    path: Path, tensors: Mapping[str, Tensor], update: int, model: nn.Module, optimizer: torch.optim.Optimizer
+) -> None:
+    """A checkpoint's weights and moments into model and optimizer: one at a time, of which a process may keep but a part."""
+
+    def fill_with(kind: str, name: str, tensor: Tensor) -> None:
+        found = tensors.get(f"{kind}.{name}")
+        if found is None or found.shape != tensor.shape:
+            raise CheckpointError(f"{path} is of another model ({name} differs); choose another --run folder")
+        fill(tensor, found)
+
+    for name, tensor in unique_weights(model).items():
+        fill_with("model", name, tensor)
+        if f"optimizer.{MOMENTS[0]}.{name}" in tensors:
+            moments = {moment: torch.zeros_like(tensor) for moment in MOMENTS}
+            for moment in MOMENTS:
+                fill_with(f"optimizer.{moment}", name, moments[moment])
+            steps = torch.tensor(float(update), device=tensor.device)
+            optimizer.state[tensor] = {"step": steps, **moments}
 
 
 def optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

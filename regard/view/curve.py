@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.errors import UsageError
-from regard.run_log import METRICS, read_metrics
+from regard.run_log import METRICS, read_odd_metrics
 from regard.view.document import DRAWN, check_name, document, write_document
 
 SCRIPTS = ("data", "dom", "chart", "curve")
@@ -38,6 +38,8 @@ class Curve:
     name: str
     train: list[dict[str, Any]]
     valid: list[dict[str, Any]]
+    odd: tuple[int, ...] = ()
+    """Lines of its metrics that are damaged, and left out."""
 
     @property
     def measures(self) -> list[str]:
@@ -68,11 +70,12 @@ def load_curve(run: Path) -> Curve:
     """Of a run folder, also while it trains."""
     if not run.is_dir():
         raise UsageError(f"{run} is not a run folder: it is where `regard train` writes, such as runs/NAME")
-    lines = read_metrics(run)
+    lines, odd = read_odd_metrics(run)
     by_kind = {kind: [line for line in lines if line.get("kind") == kind] for kind in ("train", "valid")}
     if not by_kind["train"] and not by_kind["valid"]:
-        raise UsageError(f"{run / METRICS} has no numbers yet; they come with the first 50 updates")
-    return Curve(run.resolve().name, **by_kind)
+        damaged = f"; {len(odd)} lines are damaged" if odd else ""
+        raise UsageError(f"{run / METRICS} has no numbers yet; they come with the first 50 updates{damaged}")
+    return Curve(run.resolve().name, **by_kind, odd=tuple(odd))
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,11 @@ def draw_curves(curves: Sequence[Curve], console: Console) -> None:
     for curve in curves:
         console.print(Text(curve.name, "bold"))
         console.print(_table(curve))
+        if curve.odd:
+            lines = ", ".join(map(str, curve.odd[:MOST_ROWS]))
+            console.print(
+                Text(f"left out, for they are no metrics: {len(curve.odd)} lines of {METRICS} ({lines})", "dim")
+            )
 
 
 def _table(curve: Curve) -> Table:

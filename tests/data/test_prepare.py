@@ -236,6 +236,39 @@ def test_changed_bytes_are_found_by_verify(recipe: TranslationRecipe) -> None:
         PairIds.open(prepared.folder, "train").verify()
 
 
+@pytest.mark.parametrize("name", ["train.ids", "valid.lengths", "tokenizer.json", "manifest.json"])
+def test_what_was_overwritten_is_built_again_and_told(recipe: TranslationRecipe, name: str) -> None:
+    """Of the same size, and though somebody has set back the time."""
+    first = prepare(recipe, show=False)
+    path, before = first.folder / name, built(first)
+    content, stamp = path.read_bytes(), path.stat()
+    path.write_bytes(content.replace(b"1", b"2") if name.endswith("json") else content[::-1])
+    assert path.read_bytes() != content
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    again = prepare(recipe, show=False)
+    assert built(again) != before
+    assert again.note.startswith("built again: ")
+    assert str(path) in again.note
+    assert text(again, again.train) == TRAIN
+    assert prepare(recipe, show=False).note == ""
+
+
+def test_a_large_file_is_read_only_if_it_was_touched(
+    recipe: TranslationRecipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = prepare(recipe, show=False)
+    monkeypatch.setattr(preparing, "READ_ALWAYS", 0)
+    monkeypatch.setattr(preparing, "checksum", lambda path: pytest.fail(f"read {path}"))
+    assert built(prepare(recipe, show=False)) == built(first)
+    monkeypatch.undo()
+    monkeypatch.setattr(preparing, "READ_ALWAYS", 0)
+    path = first.folder / "train.ids"
+    os.utime(path, ns=(1, 1))
+    assert built(prepare(recipe, show=False)) == built(first), "only its time has changed"
+    path.write_bytes(path.read_bytes()[::-1])
+    assert "train.ids was changed or damaged" in prepare(recipe, show=False).note
+
+
 def test_a_folder_without_manifest_is_not_prepared(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"not a prepared corpus.*`regard prepare`"):
         PairIds.open(tmp_path, "train")

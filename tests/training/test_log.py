@@ -50,6 +50,18 @@ def test_what_was_not_saved_is_forgotten(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == '{"update": 50}\n{"update": 100}\n'
 
 
+def test_what_is_no_line_of_metrics_goes(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    odd = b'\xff\xfe\n\0\0\0\n[]\n{}\n3\n{"update": "x"}\n{"update": -1}\n'
+    path.write_bytes(odd + b'{"update": 50}\n' + odd + b'{"update": 100}')
+    TrainingLog(tmp_path, SETTINGS, Progress(update=120), console=Console(file=io.StringIO()))
+    assert path.read_bytes() == b'{"update": 50}\n{"update": 100}\n'
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(TrainingError, match=r"cannot write .*metrics\.jsonl: Is a directory"):
+        TrainingLog(tmp_path, SETTINGS, Progress(update=120), console=Console(file=io.StringIO()))
+
+
 def test_only_the_first_process_writes(tmp_path: Path) -> None:
     said = io.StringIO()
     with TrainingLog(tmp_path, SETTINGS, Progress(update=11), console=Console(file=said), active=False) as log:

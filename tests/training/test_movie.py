@@ -91,7 +91,9 @@ def test_a_long_movie_is_shown_in_part(tmp_path: Path) -> None:
     assert updates == sorted(set(updates))
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"update": 1, "probes": []}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"update": 1, "probes": []}',
+    '{"update": [1], "probes": [{"cross": {"shape": []}, "text": "", "source": {"tokens": []}, "target": {"tokens": []}}]}',
+    '{"update": 1, "probes": [{"cross": {"shape": []}}]}', '{"update": 1, "probes": {"a": 1}}', "[" * 100_000])  # fmt: skip
 def test_a_damaged_frame_is_named(tmp_path: Path, content: str) -> None:
     (tmp_path / "movie").mkdir()
     (tmp_path / "movie" / "00000001.json").write_text(content, encoding="utf-8")

@@ -33,7 +33,8 @@ def test_a_run_leaves_a_model_and_little_else(recipe: Path, tmp_path: Path) -> N
     outcome, said = train(recipe, tmp_path / "run")
     assert outcome.reason == "done"
     assert sorted(str(path.relative_to(tmp_path / "run")) for path in (tmp_path / "run").rglob("*")) == [
-        "checkpoints", "checkpoints/last.safetensors", "checkpoints/weights-00000010.safetensors",
+        "checkpoints", "checkpoints/last.safetensors", "checkpoints/previous.safetensors",
+        "checkpoints/weights-00000005.safetensors", "checkpoints/weights-00000010.safetensors",
         "checkpoints/weights-00000012.safetensors", "config.toml", "lock", "metrics.jsonl", "model.safetensors",
     ]  # fmt: skip
     provenance = load_trained(tmp_path / "run").provenance
@@ -51,7 +52,8 @@ def test_the_best_loss_is_told_as_a_loss(recipe: Path, tmp_path: Path) -> None:
     lines = contents(tmp_path / "run")["metrics.jsonl"]
     losses = {line["loss"]: line["update"] for line in lines if line["kind"] == "valid"}
     assert best == {"metric": "loss", "value": min(losses), "update": losses[min(losses)]}
-    assert update_numbers(tmp_path / "run") == [best["update"]]
+    assert best["update"] in update_numbers(tmp_path / "run")
+    assert len(update_numbers(tmp_path / "run")) <= 2  # and the one that was the best before
 
 
 def test_the_gradients_of_parts_add_up(recipe: Path) -> None:
@@ -152,12 +154,16 @@ def test_a_damaged_checkpoint(recipe: Path, tmp_path: Path) -> None:
     train(recipe, tmp_path / "run", "training.updates=3")
     last = tmp_path / "run" / "checkpoints" / "last.safetensors"
     last.write_bytes(last.read_bytes()[:-100])
-    with pytest.raises(CheckpointError, match=r"cannot read .*last\.safetensors"):
+    with pytest.raises(CheckpointError, match=r"no checkpoint .* is whole\. cannot read .*last\.safetensors"):
         train(recipe, tmp_path / "run")
 
 
 def test_a_setting_of_an_older_recipe(recipe: Path, tmp_path: Path) -> None:
+    """Where the checkpoint itself does not tell what it was begun with."""
     train(recipe, tmp_path / "run", "training.updates=3")
+    last = tmp_path / "run" / "checkpoints" / "last.safetensors"
+    tensors, metadata = read(last)
+    regard.checkpoint.write(last, tensors, {name: metadata[name] for name in ("progress", "basis")})
     stored = tmp_path / "run" / "config.toml"
     stored.write_text(stored.read_text(encoding="utf-8").replace("warmup = ", "warmth = "), encoding="utf-8")
     with pytest.raises(ConfigError, match=r"training\.warmth.*config\.toml, line \d+.*Did you mean 'training\.warmup'"):

@@ -198,11 +198,12 @@ def wait_for(condition: Callable[[], bool], still: Callable[[], bool] = lambda: 
 
 
 def contents(run: Path) -> dict[str, Any]:
-    """All that a run folder holds, comparable to the bit; only time may differ."""
+    """All that a run folder holds, comparable to the bit; only time may differ, and when it was interrupted: what `last`
+    was before, `previous` is."""
     from regard.checkpoint import read
 
     found: dict[str, Any] = {}
-    for path in sorted(each for each in run.rglob("*") if each.is_file()):
+    for path in sorted(each for each in run.rglob("*") if each.is_file() and each.name != "previous.safetensors"):
         name = str(path.relative_to(run))
         if path.suffix == ".safetensors":
             tensors, metadata = read(path)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from regard.errors import UsageError
+from regard.errors import TrainingError, UsageError
 from regard.run_log import METRICS, read_metrics
 from regard.view.curve import Curve, draw_curves, load_curve, render_curves, thinned, write_curves
 from tests.view.test_page import Elements
@@ -48,6 +48,39 @@ def drawn(*curves: Curve) -> list[str]:
 def test_a_line_that_is_being_written_is_left_out(tmp_path: Path) -> None:
     assert read_metrics(tmp_path) == []
     assert read_metrics(run_of(tmp_path / "x", end='{"update": 2')) == LINES
+
+
+ODD = [
+    "{", "[]", "3", "null", '"x"', "{}", '{"update": 60}', '{"update": "60", "kind": "train"}', '{"update": true, "kind": "valid"}',
+    '{"update": -1, "kind": "valid", "loss": 1, "seconds": 1}', '{"update": 60, "kind": ["valid"], "loss": 1, "seconds": 1}',
+    '{"update": 60, "kind": "odd", "loss": 1, "seconds": 1}', '{"update": 60, "kind": "train", "loss": "x", "seconds": 1}',
+    '{"update": 60, "kind": "train", "loss": null, "learning_rate": 1, "seconds": 1}', '{"update": 60, "kind": "train", "seconds": 1}',
+    '{"update": 60, "kind": "valid", "loss": NaN, "seconds": 1}', '{"update": 60, "kind": "valid", "loss": 1}', "\0" * 40,
+    '{"update": 60, "kind": "valid", "loss": 1' + "0" * 400 + ', "seconds": 1}', "[" * 100_000, "\ufffd\x1b[2J",
+]  # fmt: skip
+
+
+def test_lines_that_are_no_metrics_are_left_out_and_told(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "x", LINES[:3])
+    with (run / METRICS).open("a", encoding="utf-8") as file:
+        file.write("".join(f"{line}\n" for line in ODD) + "".join(json.dumps(line) + "\n" for line in LINES[3:]))
+    with (run / METRICS).open("ab") as file:
+        file.write(b"\xff\xfe\n")
+    assert read_metrics(run) == LINES
+    curve = load_curve(run)
+    assert curve.odd == (*range(4, 4 + len(ODD)), len(LINES) + len(ODD) + 1)
+    assert f"no metrics: {len(ODD) + 1} lines of metrics.jsonl (4, 5, " in " ".join(drawn(curve))
+    render_curves([curve])
+
+
+def test_lines_in_another_order_and_twice(tmp_path: Path) -> None:
+    assert read_metrics(run_of(tmp_path / "x", [LINES[3], train_line(50, 9.0), *LINES])) == LINES
+
+
+def test_metrics_that_are_no_file(tmp_path: Path) -> None:
+    (tmp_path / METRICS).mkdir()
+    with pytest.raises(TrainingError, match=r"cannot read .*metrics\.jsonl: Is a directory"):
+        load_curve(tmp_path)
 
 
 def test_the_best_is_the_highest_or_the_lowest(tmp_path: Path) -> None:

@@ -17,10 +17,11 @@ import regard
 from regard.checkpoint import MODEL
 from regard.data.progress import progress
 from regard.data.sampling import evenly
+from regard.errors import TrainingError
 from regard.experiments.race.footprint import training_memory
 from regard.experiments.race.lanes import Lane
 from regard.files import replacing
-from regard.run_log import read_metrics
+from regard.run_log import METRICS, read_metrics
 from regard.tasks.translation.evaluation import TestSet, translate_all
 from regard.tasks.translation.translator import Translator
 from regard.view.arrays import pack_shares
@@ -118,9 +119,11 @@ def spread_over_length(lengths: Sequence[int], longest: int, count: int = SAMPLE
 def curve_of(run: Path) -> dict[str, Any]:
     """Validations over updates and seconds, and the speed of training (the median of lines of 50 updates each)."""
     lines = read_metrics(run)
-    speeds = [line["tokens_per_second"] for line in lines if line["kind"] == "train"]
+    speeds = [line["tokens_per_second"] for line in lines if "tokens_per_second" in line]
     names = ("update", "seconds", "loss", "bleu")
-    curve = [{name: line[name] for name in names} for line in lines if line["kind"] == "valid"]
+    curve = [{name: line[name] for name in names} for line in lines if line["kind"] == "valid" and "bleu" in line]
+    if not curve:
+        raise TrainingError(f"{run / METRICS} tells of no validation; delete {run} to train it again")
     return {
         "curve": curve,
         "seconds": curve[-1]["seconds"],

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard import config
-from regard.data.batching import pad
+from regard.data.batching import pad, require_place
 from regard.data.ids import PairIds
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
@@ -50,6 +50,7 @@ class LanguageTraining(WithoutMovie):
         parts = []
         for _ in range(count):
             planned = self._plan(epoch)
+            require_place(index, len(planned), epoch)
             parts.append(MicroBatch(planned[index], int(planned[index][:, 1].sum())))
             epoch, index = (epoch, index + 1) if index + 1 < len(planned) else (epoch + 1, 0)
         return parts, (epoch, index)

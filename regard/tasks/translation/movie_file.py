@@ -45,8 +45,11 @@ def _sentences(frame: dict[str, Any]) -> list[dict[str, Any]]:
 def _read(path: Path) -> dict[str, Any]:
     try:
         frame: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        frame["update"], frame["probes"][0]["cross"]["shape"], _sentences(frame)
-    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        for probe in frame["probes"]:
+            probe["cross"]["shape"], probe["text"], probe["source"]["tokens"], probe["target"]["tokens"]
+        if type(frame["update"]) is not int or not frame["probes"]:
+            raise ValueError("no update, or nothing seen")
+    except (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         raise CheckpointError(f"{path} is not a frame of a movie; delete it to see the others") from None
     return frame
 
