@@ -5,6 +5,7 @@ RegardError
 ├── DataError         a file is missing, empty, malformed or disagrees with its partner
 ├── CheckpointError   a model file cannot be read or written, or a run does not fit its recipe
 ├── TrainingError     the loss is not a number
+├── Cancelled         work that was called off; see cancellation.py
 └── UsageError        a call or a command that cannot mean anything
 """
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from regard.serve.schemas import Answered, Asked, Model, Text, Texts
+from regard.serve.schemas import Answered, Asked, Model, Texts
 from regard.tasks.language_model.results import RENAMED
 
 
@@ -18,7 +18,7 @@ def something(text: str) -> str:
 
 
 Stops = Annotated[
-    list[Annotated[Text, AfterValidator(something)]],
+    list[Annotated[str, AfterValidator(something)]],
     BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from regard.serve.schemas import Answered, Asked, Model, Text, Texts
+from regard.serve.schemas import Answered, Asked, Model, Texts
 
 Heads = dict[str, list[int]]
 Beam = Annotated[int | None, Field(ge=1, description="Hypotheses kept side by side; 1 is greedy. [the model's]")]
@@ -27,7 +27,7 @@ class TranslateRequest(Asked):
     top_k: int = Field(0, ge=0, description="Sampling: only the k most probable tokens; 0: all.")
     top_p: float = Field(1.0, gt=0, le=1, description="Sampling: only the most probable tokens up to this sum.")
     seed: int = Field(0, ge=0, lt=2**63, description="Sampling: the same seed gives the same output.")
-    prefix: Text = Field("", description="Text that every output begins with.")
+    prefix: str = Field("", description="Text that every output begins with.")
     attention: bool = Field(False, description="Also answer every attention weight.")
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Ich habe Hunger.", "nbest": 2}]})
@@ -36,7 +36,7 @@ class TranslateRequest(Asked):
 class AttentionRequest(Asked):
     """A text to look at, and what to change in the model meanwhile."""
 
-    text: Text = Field(description="One text.")
+    text: str = Field(description="One text.")
     model: Model = None
     beam: Beam = None
     off: Heads = Field(

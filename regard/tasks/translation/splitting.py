@@ -8,7 +8,9 @@ from itertools import pairwise
 
 # From the best place to cut to the worst; a cut is made at the end of what matches.
 SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*\s+|[。！？｡؟।]+[\"'”’»」』》）)\]]*\s*")
-CLAUSE_END = re.compile(r"[,;:]\s+|[、，；：،؛]+\s*|\s+(?=[—–-]\s)")
+CLAUSE_END = re.compile(
+    r"[,;:]\s+|[、，；：،؛]+\s*|(?<!\s)\s+(?=[—–-]\s)"
+)  # (?<!\s): else a run of spaces costs its square
 SPACE = re.compile(r"\s+")
 
 
