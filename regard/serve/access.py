@@ -92,7 +92,7 @@ class Access:
         while len(self._clients) > REMEMBERED:
             self._clients.popitem(last=False)
         if known.requests < 1:
-            wait = math.ceil((1 - known.requests) * 60 / rate)
+            wait = math.ceil(round((1 - known.requests) * 60 / rate, 3))  # a rounding error is no second
             raise Refusal(
                 429,
                 f"this client may make {rate:g} requests a minute. Try again in {wait} s.",

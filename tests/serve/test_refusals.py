@@ -33,6 +33,8 @@ def server(tiny_translator: Translator) -> Iterator[Running]:
 def test_the_documented_limits_are_those_in_force() -> None:
     page = (Path(__file__).parent.parent.parent / "docs" / "serve.md").read_text(encoding="utf-8")
     rows = {
+        "tokens that a request computes": DEFAULTS.cost,
+        "numbers in the answer to a request for attention": DEFAULTS.attention_numbers,
         "characters of one text": DEFAULTS.characters,
         "characters of all texts of a request for attention": DEFAULTS.attention_characters,
         "characters of one text to classify": DEFAULTS.classified_characters,
