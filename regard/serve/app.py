@@ -62,7 +62,7 @@ def create_app(
         await asyncio.to_thread(service.batcher.close)
 
     app = FastAPI(
-        title="regard", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan,
+        title="regard", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False,
         description="What the models of this server can do.", exception_handlers=HANDLERS,
     )  # fmt: skip
     app.router.route_class = JSONRoute

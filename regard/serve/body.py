@@ -16,6 +16,7 @@ from regard.errors import visible
 from regard.serve.limits import Refusal
 
 DIGITS = 4_000  # of a number: Python itself refuses to read 4,300, because that takes the square of their number
+NAMES = 1_000  # of one object: each that no request knows is a mistake to be told
 HALF = re.compile("[\ud800-\udfff]")
 SHOWN = 60  # characters of a name
 
@@ -38,6 +39,8 @@ def read_json(body: bytes) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > NAMES:
+        raise Refusal(400, f"The body holds an object of {len(pairs):,} names; at most {NAMES:,} can be read.")
     made: dict[str, Any] = {}
     for name, value in pairs:
         if name in made:

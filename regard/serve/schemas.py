@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, WithJsonSchema
 
 
 def as_list(value: object) -> object:
@@ -20,7 +20,7 @@ def as_list(value: object) -> object:
 
 
 TEXT_OR_TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
-Texts = Annotated[list[str], BeforeValidator(as_list), WithJsonSchema(TEXT_OR_TEXTS)]
+Texts = Annotated[list[str], FailFast(), BeforeValidator(as_list), WithJsonSchema(TEXT_OR_TEXTS)]
 Model = Annotated[str | None, Field(description="Which model, by its name in /health. [the first]")]
 
 

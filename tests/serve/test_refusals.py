@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import h11
 import httpx
 import pytest
 from starlette.responses import Response
 
+from regard.serve.connection import CHUNKS, HEAD_BYTES, Conversation
 from regard.serve.limits import DEFAULTS, Limits
 from regard.serve.start import LOOPBACK_NAMES
 from regard.tasks.translation.translator import Translator
@@ -96,7 +98,8 @@ def test_limits(server: Running, path: str, body: dict[str, Any], said: str) -> 
         ("/translate", {"text": ["a", "\ud800"]}, "text.1 holds \\ud800 as character 1,"),
         ("/translate", {"text": "a", "prefix": "\udfff"}, "prefix holds \\udfff"),
         ("/translate", {"text": "a", "beam": "안녕" * 40}, f"beam should be a valid integer, not '{'안녕' * 29}안…."),
-        ("/translate", {"text": [0] * 9}, "And 4 more mistakes."),
+        ("/translate", {"text": "a", **dict.fromkeys("abcdefghi", 1)}, "And 4 more mistakes."),
+        ("/translate", {"text": [0] * 200}, "text.0 should be a valid string, not 0."),
         ("/attention", {"text": ["a"]}, "text should be a valid string"),
         ("/attention", {"text": "a", "off": {"decoder.0.cros_attention": [1]}}, "Did you mean 'decoder.0.cross_attention'?"),
         ("/attention", {"text": "a", "off": {"decoder.0.cross_attention": [4]}}, "its heads are 0 to 3"),
@@ -166,6 +169,23 @@ def test_a_huge_body_is_refused_before_it_is_sent(server: Running) -> None:
         with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
             connection.sendall(head("/translate", "Content-Type: application/json", line))
             assert read_all(connection).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_body_in_endless_small_chunks_is_cut_off(server: Running) -> None:
+    started, chunk = head("/translate", "Transfer-Encoding: chunked"), b"1\r\n \r\n"
+
+    def read(chunks: int) -> None:
+        conversation = Conversation(h11.SERVER, HEAD_BYTES)
+        conversation.receive_data(started + chunk * chunks)
+        while conversation.next_event() is not h11.NEED_DATA:
+            pass
+
+    read(CHUNKS)
+    with pytest.raises(h11.RemoteProtocolError, match="too many chunks"):
+        read(CHUNKS + 1)
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(started + chunk * 900 + b"0\r\n\r\n")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 415 ")  # it is read, and no JSON by name
 
 
 def test_slow_clients_are_told_and_hold_up_nobody(server: Running) -> None:

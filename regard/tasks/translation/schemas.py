@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, FailFast, Field
 
 from regard.serve.schemas import Answered, Asked, Model, Texts
 
-Heads = dict[str, list[int]]
+Heads = dict[str, Annotated[list[int], FailFast()]]
 Beam = Annotated[int | None, Field(ge=1, description="Hypotheses kept side by side; 1 is greedy. [the model's]")]
 
 
