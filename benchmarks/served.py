@@ -67,6 +67,7 @@ def write_models(folder: Path) -> list[str]:
 @contextmanager
 def serving(*options: str, threads: int = 1) -> Iterator[Served]:
     """All tasks behind one port of this machine."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the server does not outlive this script
     with TemporaryDirectory(prefix="regard-") as folder:
         command = [sys.executable, "-m", "regard", "serve", *write_models(Path(folder)), "--port", "0", *options]
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}

@@ -173,6 +173,7 @@ def main() -> None:
     given = arguments.parse_args()
     with serving(threads=given.threads) as server:
         start = server.memory()
+        print(f"{start:.0f} MB; {given.clients} clients ask for {given.minutes:g} minutes", file=sys.stderr, flush=True)
         seen = asyncio.run(soak(server, 60 * given.minutes, given.clients))
         time.sleep(3)
         found = summary(seen, 60 * given.minutes, start, server.memory())

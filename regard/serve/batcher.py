@@ -21,7 +21,7 @@ from regard.serve.limits import Limits, Refusal
 
 log = logging.getLogger(__name__)
 
-QUIET = 0.5  # seconds without work after which memory is given back
+QUIET, BUSY = 0.5, 10.0  # seconds after which memory is given back: without work, and while there is no end of it
 
 
 @dataclass(eq=False)
@@ -114,12 +114,16 @@ class Batcher:
     def _work(self) -> None:
         # One core is left to those who talk to the clients.
         torch.set_num_threads(self.threads or max(1, torch.get_num_threads() - 1))
+        released = time.perf_counter()
         while batch := self._take():
             began, self.busy = time.perf_counter(), batch
             self.on_batch(len(batch))
             self._answer(batch)
             self.busy, cost = [], max(1, sum(job.cost for job in batch))
             self._pace = 0.8 * self._pace + 0.2 * (time.perf_counter() - began) / cost
+            if began - released > BUSY:
+                release_memory()
+                released = began
 
     def _take(self) -> list[Job]:
         """The job whose turn it is and those that can go with it, once there is one; nothing once all is done."""

@@ -188,6 +188,23 @@ def test_what_costs_little_does_not_wait_for_what_costs_much() -> None:
     assert done == ["light", "heavy 0", "heavy 1", "heavy 2"]
 
 
+def test_memory_is_given_back_when_it_is_quiet_and_now_and_then_when_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Semaphore(0)
+    monkeypatch.setattr("regard.serve.batcher.release_memory", released.release)
+    batcher = Batcher(Limits())
+    batcher.start()
+    for _ in range(2):  # each time that it has nothing more to do
+        batcher.put([Job("a", 1, 1, lambda items: items)])
+        assert released.acquire(timeout=PATIENCE)
+    batcher.close()
+    monkeypatch.setattr("regard.serve.batcher.BUSY", -1.0)
+    batcher = Batcher(Limits(batch_cost=1))
+    batcher.put([Job("a", each, 1, lambda items: items) for each in range(3)])
+    batcher.start()
+    batcher.close()
+    assert sum(released.acquire(blocking=False) for _ in range(10)) >= 3
+
+
 def test_long_runs_of_spaces_do_not_cost_their_square() -> None:
     asked = 0
 
