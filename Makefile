@@ -12,12 +12,13 @@ OLD_CPU := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTR
 CONSTRAINTS ?= $(shell $(PYTHON) -c 'import sys; print("constraints.txt" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-cpus check check-pages clean
+.PHONY: help quickstart test test-cpus test-requests check check-pages clean
 
 help:
 	@echo 'make quickstart   install into .venv, train on the bundled corpus, translate, write the attention page'
 	@echo 'make test         run the tests'
 	@echo 'make test-cpus    once more, as other CPUs compute'
+	@echo 'make test-requests   ask the server what its documentation allows, and what it does not'
 	@echo 'make check        lint, formatting and types'
 	@echo 'make clean        remove .venv, node_modules and caches; runs/ and prepared/ stay'
 
@@ -26,6 +27,10 @@ quickstart: .venv/.installed
 
 test: .venv/.installed
 	.venv/bin/python -m pytest --numprocesses auto
+
+# Requests that are made up from the API's documentation: `make test` sends some, this sends many, for about a minute.
+test-requests: .venv/.installed
+	REGARD_REQUESTS=60 .venv/bin/python -m pytest --numprocesses auto tests/serve/test_schema.py
 
 test-cpus: .venv/.installed
 	$(OLD_CPU) .venv/bin/python -m pytest --numprocesses auto -m 'not slow' $(NUMERIC)

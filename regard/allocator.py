@@ -1,4 +1,5 @@
-"""Memory that is given back to the system must be asked for and cleared again, at every update or decoding step."""
+"""Memory that is given back to the system must be asked for and cleared again, at every update or decoding step: it is
+kept while there is work, and given back when there is none."""
 
 from __future__ import annotations
 
@@ -24,6 +25,16 @@ def keep_memory() -> bool:
         return False
     taken = [_largest_taken(set_option, option) for option in (TRIM_THRESHOLD, MMAP_THRESHOLD)]
     return all(taken)
+
+
+def release_memory() -> bool:
+    """Give back to the system what was freed and kept; → whether there was any. It takes milliseconds: for a quiet moment."""
+    if sys.platform != "linux":
+        return False
+    try:
+        return bool(ctypes.CDLL(None).malloc_trim(0))
+    except (OSError, AttributeError):  # another C library
+        return False
 
 
 def _largest_taken(set_option: Callable[[int, int], int], option: int) -> int:

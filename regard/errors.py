@@ -7,6 +7,7 @@ RegardError
 │   └── DamagedError      it is gone, or not as it was written
 ├── TrainingError     the loss is not a number
 ├── ProcessError      another process of the same training failed or fell silent
+├── Cancelled         work that was called off; see cancellation.py
 └── UsageError        a call or a command that cannot mean anything
 """
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "regard"
 
 # A stage may import errors, config, itself, and what its row names: a whole stage or a single module.
-EVERYONE = {"errors", "config", "files", "allocator", "notes", "run_log"}
+EVERYONE = {"errors", "config", "files", "allocator", "notes", "run_log", "cancellation"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "config": set(),
@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "allocator": set(),
     "notes": set(),  # a logger
     "run_log": set(),
+    "cancellation": set(),
     "data": set(),
     "bundled": {
         "__init__",

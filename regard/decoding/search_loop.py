@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.cancellation import check_cancelled
 from regard.decoding.constraints import NEVER, Constraints
 from regard.decoding.options import Hypothesis, Search
 from regard.decoding.steppable import State, Steppable
@@ -78,6 +79,7 @@ def search_loop(
     count = torch.zeros_like(active.sentences)
     last = torch.full_like(active.sentences, start) if first_tokens is None else first_tokens[active.sentences]
     while active.sentences.numel():
+        check_cancelled()
         logits, state = model.step(last, active.state)
         log_probabilities = logits.float().log_softmax(-1).view(*active.totals.shape, -1)  # [N, V] → [S, W, V]
         found = choose(constraints.apply(log_probabilities, active.tokens, active.sentences), active)

@@ -17,8 +17,10 @@ from starlette.responses import HTMLResponse, Response
 from regard import __version__
 from regard.errors import UsageError
 from regard.serve import schemas
+from regard.serve.access import Access
+from regard.serve.body import JSONRoute
 from regard.serve.counters import CONTENT_TYPE
-from regard.serve.endpoint import encode, json_answer
+from regard.serve.endpoint import ANYWHERE, LOCKED, encode, json_answer, problems
 from regard.serve.exception_handlers import HANDLERS
 from regard.serve.guard import RequestGuard
 from regard.serve.limits import DEFAULTS, Limits, Refusal
@@ -26,7 +28,7 @@ from regard.serve.service import Served, Service, task_of
 from regard.tasks.registry import all_tasks
 from regard.view.document import asset, document
 
-ASK_SCRIPTS = ("dom", "ask")
+ASK_SCRIPTS = ("dom", "key", "ask")
 ASK = """<main>
   <header id="header"></header>
   <div id="answer" aria-live="polite"></div>
@@ -41,15 +43,17 @@ def create_app(
     hosts: Collection[str] | None = None,
     threads: int | None = None,
     folders: Sequence[Path] = (),
+    access: Access | None = None,
 ) -> FastAPI:
     """The whole server as an ASGI app; `hosts` are the names that it answers to, None: any.
 
-    `folders` are those that the models come from; a task's page may find more there.
+    `access` says who may ask, and how often; left out, all may. `folders` are those that the models come from; a task's page may find more there.
     """
     for name, model in models.items():
         if (task := task_of(model)).serve is None:
             raise UsageError(f"the model {name!r} cannot be served: its task, {task.name!r}, has no path of its own")
-    service = Service(models, limits, threads)
+    access = access or Access()
+    service = Service(models, limits, threads, access)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -58,10 +62,11 @@ def create_app(
         await asyncio.to_thread(service.batcher.close)
 
     app = FastAPI(
-        title="regard", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan,
+        title="regard", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False,
         description="What the models of this server can do.", exception_handlers=HANDLERS,
     )  # fmt: skip
-    app.add_middleware(RequestGuard, limits=limits, hosts=hosts, metrics=service.metrics)
+    app.router.route_class = JSONRoute
+    app.add_middleware(RequestGuard, limits=limits, hosts=hosts, access=access, metrics=service.metrics)
     app.state.service = service
     for task in all_tasks():  # also those without a model here: their paths then say so
         if task.serve is not None:
@@ -87,7 +92,7 @@ def _add_pages(app: FastAPI, service: Service, folders: Sequence[Path]) -> None:
 
 
 def _add_state(app: FastAPI, service: Service) -> None:
-    @app.get("/health", responses={200: {"model": schemas.Health}})
+    @app.get("/health", responses={200: {"model": schemas.Health}, **problems(ANYWHERE)})
     async def health() -> Response:
         """Is the server there, which models has it, and where does each answer?"""
         if not service.batcher.alive:
@@ -96,7 +101,9 @@ def _add_state(app: FastAPI, service: Service) -> None:
         facts = {"status": "ok", "models": list(service.models), "tasks": tasks, "version": __version__}
         return json_answer(**{name: encode(value) for name, value in facts.items()})
 
-    @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+    locked = problems(ANYWHERE, LOCKED if service.access.key else {})
+
+    @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}, **locked})
     async def metrics() -> Response:
         """What was counted since the start, in Prometheus' text format."""
         return Response(service.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
@@ -105,7 +112,7 @@ def _add_state(app: FastAPI, service: Service) -> None:
 def _docs_page() -> str:
     """What openapi.json says, with a form for each path."""
     page, script = ((files("regard.serve") / name).read_text(encoding="utf-8") for name in ("docs.html", "docs.js"))
-    return page.replace("/*SCRIPT*/", f"{asset('dom.js')}\n{script}", 1)
+    return page.replace("/*SCRIPT*/", f"{asset('dom.js')}\n{asset('key.js')}\n{script}", 1)
 
 
 def _front_page(service: Service, folders: Sequence[Path]) -> str | None:

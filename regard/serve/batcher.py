@@ -14,10 +14,14 @@ from typing import Any
 
 import torch
 
+from regard.allocator import release_memory
+from regard.cancellation import Cancelled, cancellable
 from regard.errors import RegardError
 from regard.serve.limits import Limits, Refusal
 
 log = logging.getLogger(__name__)
+
+QUIET, BUSY = 0.5, 10.0  # seconds after which memory is given back: without work, and while there is no end of it
 
 
 @dataclass(eq=False)
@@ -27,11 +31,15 @@ class Job:
     key: Hashable
     """Jobs of equal keys may share a batch."""
     item: Any
-    characters: int
+    cost: int
+    """In tokens; see `Limits.cost`."""
     run: Callable[[list[Any]], list[Any]]
     """All items of a batch → their answers. No answer may depend on the company."""
     turn: int = 0
-    """When it is due, in characters: the later texts of a long request wait for what others ask meanwhile."""
+    """When it should be done, in tokens: what costs much, and the later texts of a long request, wait for what others ask
+    meanwhile."""
+    dropped: bool = False
+    """Whether nobody waits for it any more."""
     future: Future[Any] = field(default_factory=Future)
 
 
@@ -42,11 +50,13 @@ class Batcher:
         self, limits: Limits, threads: int | None = None, on_batch: Callable[[int], None] = lambda texts: None
     ) -> None:
         self.limits, self.threads, self.on_batch = limits, threads, on_batch
+        self.busy: list[Job] = []
+        """What is being computed."""
         self._queue: deque[Job] = deque()
         self._changed = threading.Condition()
-        self._closing = False
+        self._closing = self._given_up = False
         self._turn = 0  # whose it is
-        self._pace = 0.0  # seconds per text, as of late
+        self._pace = 0.0  # seconds per token, as of late
         self._thread = threading.Thread(target=self._work, name="regard-inference", daemon=True)
 
     def start(self) -> None:
@@ -58,6 +68,7 @@ class Batcher:
             self._closing = True
             self._changed.notify()
         self._thread.join(self.limits.shutdown_seconds)
+        self._given_up = True
 
     @property
     def alive(self) -> bool:
@@ -70,7 +81,8 @@ class Batcher:
     @property
     def retry_after(self) -> int:
         """Whole seconds after which the queue should be empty, for `Retry-After`."""
-        return min(max(1, math.ceil(self.waiting * self._pace)), math.ceil(self.limits.answer_seconds))
+        waiting = sum(job.cost for job in list(self._queue))
+        return min(max(1, math.ceil(waiting * self._pace)), math.ceil(self.limits.answer_seconds))
 
     def put(self, jobs: Sequence[Job]) -> None:
         """Queue the jobs of one request: all or none."""
@@ -84,51 +96,62 @@ class Batcher:
                 )
             turn = self._turn
             for job in jobs:
+                turn += job.cost
                 job.turn = turn
-                turn += job.characters
             self._queue = deque(sorted([*self._queue, *jobs], key=lambda job: job.turn))  # of equals the older first
             self._changed.notify()
 
     def drop(self, jobs: Sequence[Job]) -> None:
-        """Forget what nobody waits for any more; what has begun goes on."""
+        """Forget what nobody waits for any more; what has begun ends at its next step, unless others share its batch."""
         if all(job.future.done() for job in jobs):
             return
         with self._changed:
             for job in jobs:
+                job.dropped = True
                 job.future.cancel()
             self._queue = deque(job for job in self._queue if not job.future.cancelled())
 
     def _work(self) -> None:
         # One core is left to those who talk to the clients.
         torch.set_num_threads(self.threads or max(1, torch.get_num_threads() - 1))
+        released = time.perf_counter()
         while batch := self._take():
-            began = time.perf_counter()
+            began, self.busy = time.perf_counter(), batch
             self.on_batch(len(batch))
             self._answer(batch)
-            self._pace = 0.8 * self._pace + 0.2 * (time.perf_counter() - began) / len(batch)
+            self.busy, cost = [], max(1, sum(job.cost for job in batch))
+            self._pace = 0.8 * self._pace + 0.2 * (time.perf_counter() - began) / cost
+            if began - released > BUSY:
+                release_memory()
+                released = began
 
     def _take(self) -> list[Job]:
         """The job whose turn it is and those that can go with it, once there is one; nothing once all is done."""
-        with self._changed:
-            batch: list[Job] = []
-            while not batch:
-                self._changed.wait_for(lambda: self._queue or self._closing)
-                if not self._queue:
+        batch: list[Job] = []
+        patience: float | None = QUIET
+        while not batch:
+            with self._changed:
+                waited = self._changed.wait_for(lambda: self._queue or self._closing, patience)
+                if self._queue:
+                    batch = self._split()
+                elif self._closing:
                     break
-                batch = self._split()
+            if not waited:  # without the lock: whoever asks meanwhile need not wait
+                release_memory()
+                patience = None
         return batch
 
     def _split(self) -> list[Job]:
         """Take a batch out of the queue; the others keep their order."""
         batch: list[Job] = []
         others: deque[Job] = deque()
-        room = self.limits.batch_characters
+        room = self.limits.batch_cost
         for job in self._queue:
-            if batch and (job.key != batch[0].key or job.characters > room):
+            if batch and (job.key != batch[0].key or job.cost > room):
                 others.append(job)
             elif job.future.set_running_or_notify_cancel():
                 batch.append(job)
-                room -= job.characters
+                room -= job.cost
         self._queue = others
         self._turn = batch[0].turn if batch else self._turn
         return batch
@@ -136,7 +159,11 @@ class Batcher:
     def _answer(self, batch: list[Job]) -> None:
         """A batch that fails is tried again one by one, so that a text can only spoil its own answer."""
         try:
-            answered = list(zip(batch, batch[0].run([job.item for job in batch]), strict=True))
+            with cancellable(lambda: self._given_up or all(job.dropped for job in batch)):
+                answered = list(zip(batch, batch[0].run([job.item for job in batch]), strict=True))
+        except Cancelled as error:
+            for job in batch:
+                job.future.set_exception(error)
         except Exception as error:
             if len(batch) == 1:
                 batch[0].future.set_exception(error)

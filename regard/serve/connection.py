@@ -3,9 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_BYTES = 65_536
+"""Of a request's head, or of what stands between two chunks of its body."""
+CHUNKS = 4_000
+"""Of one body. Each costs as much as a kilobyte to read, so that a body cut into single bytes would stop everybody else."""
+
+
+class Conversation(h11.Connection):
+    """What h11 knows of a connection, and how many chunks the present body came in."""
+
+    chunks = 0
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self.chunks = 0
+        elif isinstance(event, h11.Data) and event.chunk_start:
+            self.chunks += 1
+            if self.chunks > CHUNKS:
+                raise h11.RemoteProtocolError("too many chunks")
+        return event
 
 
 def patient_for(seconds: float) -> type[asyncio.Protocol]:
@@ -14,6 +36,10 @@ def patient_for(seconds: float) -> type[asyncio.Protocol]:
     class Connection(H11Protocol):
         head: asyncio.TimerHandle | None = None
         reader: asyncio.TimerHandle | None = None
+
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            self.conn = Conversation(h11.SERVER, HEAD_BYTES)
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)

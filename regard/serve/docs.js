@@ -113,7 +113,7 @@ function trial(path, method, preset) {
     try {
       const address = path.slice(1) || "./";
       const options = body ? { method, body: body.value, headers: { "Content-Type": "application/json" } } : { method };
-      const response = await fetch(address, options);
+      const response = await fetchWithKey(address, options);
       const text = await response.text();
       state.textContent = `${response.status}, ${Math.round(performance.now() - began)} ms, ${text.length.toLocaleString()} characters`;
       answer.textContent = shorten(pretty(text));

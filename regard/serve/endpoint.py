@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import Depends, Request
@@ -13,12 +13,28 @@ from regard.serve import schemas
 from regard.serve.limits import Refusal
 from regard.serve.service import Service
 
-PROBLEMS: dict[int | str, dict[str, Any]] = {
-    404: {"model": schemas.Problem, "description": "No such model"},
-    413: {"model": schemas.Problem, "description": "Body too long"},
-    422: {"model": schemas.Problem, "description": "A mistake in the request, or more than the server accepts"},
-    429: {"model": schemas.Problem, "description": "Too busy; `Retry-After` says when to come again"},
+# What any path may answer, whatever it is asked, and what only those answer that compute.
+ANYWHERE = {
+    400: "The request is not HTTP, or its body is not JSON",
+    408: "The body came too slowly",
+    413: "Body too long",
+    421: "The server does not go by this `Host`",
+    429: "Too busy, or this client comes too often; `Retry-After` says when to come again",
+    500: "Our mistake; the log says more",
+    503: "The server stops, or cannot compute any more",
 }
+COMPUTING = {
+    404: "No such model",
+    415: "`Content-Type` is not `application/json`",
+    422: "A mistake in the request, or more than the server accepts",
+}
+LOCKED = {401: "The server wants a key, and it was not sent"}
+
+
+def problems(*told: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
+    """Refusals as OpenAPI lists them."""
+    statuses = sorted({status: text for each in told for status, text in each.items()}.items())
+    return {status: {"model": schemas.Problem, "description": text} for status, text in statuses}
 
 
 def endpoint(service: Service, task: str, answer: type[schemas.Answered], **more: Any) -> dict[str, Any]:
@@ -29,7 +45,10 @@ def endpoint(service: Service, task: str, answer: type[schemas.Answered], **more
     return {
         "dependencies": [Depends(_only_json)],
         "include_in_schema": bool(service.of(task)),
-        "responses": {200: {"model": answer, **more}, **PROBLEMS},
+        "responses": {
+            200: {"model": answer, **more},
+            **problems(ANYWHERE, COMPUTING, LOCKED if service.access.key else {}),
+        },
     }
 
 

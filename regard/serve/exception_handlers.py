@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 from regard.errors import RegardError, did_you_mean
 from regard.serve.guard import refuse
 from regard.serve.limits import Refusal
-from regard.serve.schemas import HALF, Asked
+from regard.serve.schemas import Asked
 
 TOLD = 5
 """Mistakes of one request that are named; the others are counted."""
@@ -44,7 +44,7 @@ def _sentence(mistake: Mapping[str, Any], asked: type[Asked]) -> str:
     if kind == "extra_forbidden":
         return f"There is no field {name[:60]!r}.{did_you_mean(name[:60], list(fields))} There are {', '.join(fields)}."
     wanted = mistake["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    return f"{name[:100]} {wanted}." if kind == HALF else f"{name[:100]} {wanted}, not {_shown(mistake['input'])}."
+    return f"{name[:100]} {wanted}, not {_shown(mistake['input'])}."
 
 
 def _shown(value: object) -> str:
@@ -79,9 +79,11 @@ async def on_refusal(request: Request, error: Exception) -> JSONResponse:
 async def on_http_error(request: Request, error: Exception) -> JSONResponse:
     """Of the framework itself: no such path, wrong method, a body that cannot be read as text."""
     assert isinstance(error, HTTPException)
+    if isinstance(error.__cause__, Refusal):  # FastAPI takes whatever happens while a body is read for its own
+        return refuse(error.__cause__)
     path = ascii(request.url.path)[1:-1][:100]
     detail = {
-        400: "The body is not JSON in UTF-8 that can be read.",
+        400: "The body cannot be read.",
         404: f"There is nothing at {path}; /docs lists what there is.",
         405: f"{path} does not take {request.method}; use {(error.headers or {}).get('Allow', 'another method')}.",
     }.get(error.status_code, error.detail)

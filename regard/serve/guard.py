@@ -1,5 +1,5 @@
-"""What stands between the network and the endpoints: the right host, a body of bounded size in bounded time, a number
-and a line in the log for every request, and an answer whatever happens."""
+"""What stands between the network and the endpoints: the right host, key and rate, a body of bounded size in bounded time,
+a number and a line in the log for every request, and an answer whatever happens."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from regard.serve.access import Access
 from regard.serve.counters import Metrics
 from regard.serve.limits import Limits, Refusal
 
@@ -30,8 +31,10 @@ def refuse(refusal: Refusal) -> JSONResponse:
 class RequestGuard:
     """An ASGI middleware. `hosts` are the names that the server goes by; None: any."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, hosts: Collection[str] | None, metrics: Metrics) -> None:
-        self.app, self.limits, self.hosts, self.metrics = app, limits, hosts, metrics
+    def __init__(
+        self, app: ASGIApp, limits: Limits, hosts: Collection[str] | None, access: Access, metrics: Metrics
+    ) -> None:
+        self.app, self.limits, self.hosts, self.access, self.metrics = app, limits, hosts, access, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -70,6 +73,7 @@ class RequestGuard:
         headers = Headers(scope=scope)
         try:
             self._check_host(headers)
+            self.access.check(scope, headers)
             body = await self._read(receive, headers)
         except Refusal as refusal:
             await refuse(refusal)(scope, receive, send)

@@ -20,12 +20,17 @@ class Limits:
     """Of one text that only gets a label: reading is quicker than writing."""
     attention_characters: int = 1_000
     """Of all texts of a request that asks for attention: such an answer may be ten thousand times as long as its text."""
+    attention_numbers: int = 2_500_000
+    """Of all attention weights, positions and hypotheses that such an answer may hold, counted before they are computed."""
     texts: int = 64
     """In one request."""
     beam: int = 10
     nbest: int = 10
     new_tokens: int = 1_000
     """To go on with after one prompt."""
+    cost: int = 50_000
+    """Tokens that one request may compute: those that are read, and of every hypothesis those that it may write; counted
+    before anything is computed. Some ten seconds of one core of 2020 and a small model."""
     body_bytes: int = 1_000_000
     body_seconds: float = 10.0
     """To send a request: its head, then its body. Also how long a reader of an answer may stand still."""
@@ -33,8 +38,8 @@ class Limits:
     """Until the answer, waiting included."""
     waiting: int = 512
     """Texts in the queue, of all requests together."""
-    batch_characters: int = 4_000
-    """Texts that wait for the same model and options are computed together, up to this many characters."""
+    batch_cost: int = 16_000
+    """Texts that wait for the same model and options are computed together, as long as they cost no more tokens."""
     shutdown_seconds: float = 30.0
     """To finish what was begun when the server is asked to stop."""
 
@@ -50,7 +55,7 @@ class Limits:
 
 
 DEFAULTS = Limits()
-RENAMED = {"tokens": "new_tokens"}
+RENAMED = {"tokens": "new_tokens", "batch_characters": "batch_cost, and counts tokens"}
 
 
 def read_limits(given: Sequence[str]) -> Limits:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
-
-HALF = "half_a_character"
+from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, Field, WithJsonSchema
 
 
 def as_list(value: object) -> object:
     """One text means a list of one."""
     if isinstance(value, str):
-        return [whole(value)]  # here already, where no mistake is blamed on the first of a list that nobody sent
+        return [value]
     if not isinstance(value, list):
         raise ValueError("should be a text or a list of texts")
     if not value:
@@ -22,21 +19,8 @@ def as_list(value: object) -> object:
     return value
 
 
-def whole(text: str) -> str:
-    """JSON can spell half of a surrogate pair, which no UTF-8 could carry back."""
-    for place, character in enumerate(text, start=1):
-        if "\ud800" <= character <= "\udfff":
-            raise PydanticCustomError(
-                HALF,
-                "holds {half} as character {place}, half of a surrogate pair: send both halves, or the character itself",
-                {"half": ascii(character)[1:-1], "place": place},
-            )
-    return text
-
-
 TEXT_OR_TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
-Text = Annotated[str, AfterValidator(whole)]
-Texts = Annotated[list[Text], BeforeValidator(as_list), WithJsonSchema(TEXT_OR_TEXTS)]
+Texts = Annotated[list[str], FailFast(), BeforeValidator(as_list), WithJsonSchema(TEXT_OR_TEXTS)]
 Model = Annotated[str | None, Field(description="Which model, by its name in /health. [the first]")]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from collections.abc import Sequence
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -17,10 +18,12 @@ log = logging.getLogger(__name__)
 class Server(uvicorn.Server):
     """Answers on sockets that are already open, until a signal comes."""
 
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, proxies: Sequence[str] = ()) -> None:
+        """Who a client is, is believed only from `proxies`, by their addresses."""
         settings = uvicorn.Config(
             app, http=patient_for(limits.body_seconds), ws="none", log_config=None, access_log=False,
-            server_header=False, proxy_headers=False, timeout_graceful_shutdown=round(limits.shutdown_seconds),
+            server_header=False, proxy_headers=bool(proxies), forwarded_allow_ips=list(proxies),
+            timeout_graceful_shutdown=round(limits.shutdown_seconds),
         )  # fmt: skip
         super().__init__(settings)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from fastapi import Request
 
+from regard.serve.access import Access
 from regard.serve.batcher import Batcher, Job
 from regard.serve.counters import Metrics
 from regard.serve.guard import CLIENT_LEFT
@@ -33,8 +34,8 @@ def task_of(model: Served) -> Task:
 class Service:
     """One for each app."""
 
-    def __init__(self, models: Mapping[str, Served], limits: Limits, threads: int | None) -> None:
-        self.models, self.limits = models, limits
+    def __init__(self, models: Mapping[str, Served], limits: Limits, threads: int | None, access: Access) -> None:
+        self.models, self.limits, self.access = models, limits, access
         self.metrics = Metrics(lambda: self.batcher.waiting)
         self.batcher = Batcher(limits, threads, self.metrics.batches.observe)
 
@@ -70,6 +71,21 @@ class Service:
         self.check("texts in one request", len(texts), limits.texts, "Send them in several requests.")
         for text in texts:
             self.check("characters in one text", len(text), most_characters or limits.characters, "Send it in parts.")
+
+    async def costs(self, count: Callable[[], list[int]], remedy: str) -> list[int]:
+        """Of each text of a request what it costs, in tokens; refused if that is too much together.
+
+        Counted beside the loop, because the texts must be cut into tokens for it.
+        """
+        found = await asyncio.to_thread(count)
+        if sum(found) > self.limits.cost:
+            of_texts = f" for {len(found)} texts" if len(found) > 1 else ""
+            raise Refusal(
+                422,
+                f"this request may cost {sum(found):,} tokens{of_texts}, those read and those that every hypothesis may "
+                f"write, and at most {self.limits.cost:,} are accepted. {remedy}",
+            )
+        return found
 
     async def answers(self, request: Request, jobs: Sequence[Job]) -> list[Any]:
         """What the models make of the jobs; they are forgotten when the client leaves or the time is over."""

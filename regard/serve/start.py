@@ -34,13 +34,20 @@ def serve(
     device: str = "cpu",
     threads: int | None = None,
     verbose: bool = False,
+    key_file: str | Path | None = None,
+    rate: float | None = None,
+    proxies: Sequence[str] = (),
 ) -> None:
     """Serve these models until SIGTERM or Ctrl-C, then finish what was begun.
 
     `limits` are an object, or some that differ from the usual ones, such as `characters=5000`. `threads` are torch's; left out, as many as there are cores (or OMP_NUM_THREADS says), less one. The log on stderr
     has a line for each request that was refused or failed, and with `verbose` for every other too.
+
+    For servers that strangers can reach: `key_file` holds a key that must come with every request that computes, and a client may make
+    `rate` requests a minute. A client is told by its address; what `X-Forwarded-For` says is believed only of `proxies`, by theirs.
     """
     try:
+        from regard.serve.access import Access, read_key
         from regard.serve.app import create_app
         from regard.serve.server import Server
     except ModuleNotFoundError as error:
@@ -48,25 +55,24 @@ def serve(
     limits = limits if isinstance(limits, Limits) else read_limits(limits)
     if not models:
         raise UsageError("name at least one model to serve")
+    check_proxies(proxies)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
     logging.getLogger("regard.serve").setLevel(logging.DEBUG if verbose else logging.INFO)
+    access = Access(None if key_file is None else read_key(key_file), rate)
     with _ending_well(), _listen(host, port) as listening:
         address = listening.getsockname()
         loopback = ipaddress.ip_address(address[0]).is_loopback
         if not loopback:
-            log.warning(
-                "listening on %s: there is no authentication, so everyone who reaches this address may use the models",
-                address[0],
-            )
+            _warn(address[0], key_file is not None, rate is not None)
         name = f"[{address[0]}]" if ":" in address[0] else address[0]
         log.info("starting: loading %s", ", ".join(models))
         files = name_models(models)
         loaded: dict[str, Served] = {each: regard.load(file, device) for each, file in files.items()}
         folders = [file.parent for file in files.values()]
-        app = create_app(loaded, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, folders)
+        app = create_app(loaded, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, folders, access)
         names = ", ".join(loaded)
         print(f"serving {names} at http://{name}:{address[1]}/ (its API: /docs). Ctrl-C ends.", flush=True)
-        Server(app, limits).run(sockets=[listening])
+        Server(app, limits, proxies).run(sockets=[listening])
 
 
 def name_models(models: Sequence[str]) -> dict[str, Path]:
@@ -84,6 +90,29 @@ def name_models(models: Sequence[str]) -> dict[str, Path]:
             name = f"{stem}-{number}"
         files[name] = file
     return files
+
+
+def check_proxies(proxies: Sequence[str]) -> None:
+    """Addresses or networks: of anything else, nobody would ever be believed."""
+    for proxy in proxies:
+        try:
+            ipaddress.ip_network(proxy, strict=False)
+        except ValueError:
+            raise UsageError(f"a proxy is told by its address, such as 127.0.0.1, not by {proxy!r}") from None
+
+
+def _warn(address: str, key: bool, rate: bool) -> None:
+    """What is dangerous beyond this machine."""
+    if not key:
+        log.warning(
+            "listening on %s without a key: there is no authentication, so everyone who reaches this address may use the "
+            "models; `key_file` asks for a key",
+            address,
+        )
+    if not rate:
+        log.warning("listening on %s without a rate: one client can keep all others waiting; `rate` limits it", address)
+    if key:
+        log.warning("the key crosses the network in clear: put a proxy with a certificate in front")
 
 
 def _listen(host: str, port: int) -> socket.socket:

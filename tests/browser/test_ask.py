@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from regard.data.tokenizer import Tokenizer
+from regard.serve.access import Access
 from regard.serve.limits import Limits
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.language_model.generator import TextGenerator
@@ -121,3 +122,21 @@ def test_it_fits_a_phone_and_speaks_korean(open_page: Open, server: Running) -> 
     assert fits(page)
     page.get_by_role("button", name="English").click()
     expect(page.locator("#answer .muted")).to_contain_text("40 tokens")
+
+
+def test_a_key_is_asked_for_once(open_page: Open, classifier: Classifier) -> None:
+    with running({"moods": classifier}, access=Access("a-key-of-sixteen-or-more")) as locked:
+        page = open_page(locked.url, refusals=True)
+        submit(page, TEXT)
+        expect(page.locator("dialog")).to_contain_text("This server wants a key.")
+        page.locator("#key").fill("a-wrong-key-of-a-stranger")
+        page.keyboard.press("Enter")
+        expect(page.locator("dialog")).to_contain_text("The server does not know this key.")
+        page.locator("#key").fill("a-key-of-sixteen-or-more")
+        page.keyboard.press("Enter")
+        found = classifier.classify(TEXT)
+        expect(page.locator("#answer .sentence")).to_have_text(found.label)
+        page.reload()  # the tab remembers
+        submit(page, TEXT)
+        expect(page.locator("#answer .sentence")).to_have_text(found.label)
+        expect(page.locator("dialog")).to_have_count(0)

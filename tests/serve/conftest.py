@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from regard import config
 from regard.checkpoint import unique_weights
 from regard.data.tokenizer import Tokenizer
+from regard.serve.access import Access
 from regard.serve.app import create_app
 from regard.serve.connection import patient_for
 from regard.serve.limits import DEFAULTS, Limits
@@ -147,8 +148,9 @@ def running(
     limits: Limits = DEFAULTS,
     hosts: Collection[str] | None = None,
     folders: Sequence[Path] = (),
+    access: Access | None = None,
 ) -> Iterator[Running]:
-    made = Running(create_app(models, limits, hosts, folders=folders), limits)
+    made = Running(create_app(models, limits, hosts, folders=folders, access=access), limits)
     made.thread.start()
     until(lambda: made.server.started)
     try:

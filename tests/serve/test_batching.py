@@ -129,9 +129,9 @@ def numbers(key: str, *sizes: int) -> list[Job]:
     return [Job(key, (key, size), size, lambda items: items) for size in sizes]
 
 
-def test_batches_hold_a_limited_number_of_characters_and_leave_nobody_behind() -> None:
+def test_batches_cost_no_more_than_they_may_and_leave_nobody_behind() -> None:
     sizes: list[int] = []
-    batcher = Batcher(Limits(batch_characters=10), threads=None, on_batch=sizes.append)
+    batcher = Batcher(Limits(batch_cost=10), threads=None, on_batch=sizes.append)
     jobs = [*numbers("a", 4, 4, 30), *numbers("b", 1), *numbers("a", 2, 5)]
     batcher.put(jobs)
     batcher.start()
@@ -171,7 +171,7 @@ def test_limits_must_make_sense() -> None:
 
 def test_a_long_request_does_not_keep_others_waiting(watched: Watched) -> None:
     """Texts of another kind, so that they cannot share a batch, come between those of the long request."""
-    with ThreadPoolExecutor(4) as pool, running({"tiny": watched}, replace(DEFAULTS, batch_characters=1)) as server:
+    with ThreadPoolExecutor(4) as pool, running({"tiny": watched}, replace(DEFAULTS, batch_cost=1)) as server:
         begun = hold(server, watched, pool)
         long = pool.submit(server.post, "/translate", text=SENTENCES)
         until(lambda: server.service.batcher.waiting == len(SENTENCES))

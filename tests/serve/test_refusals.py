@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import h11
 import httpx
 import pytest
 from starlette.responses import Response
 
+from regard.serve.connection import CHUNKS, HEAD_BYTES, Conversation
 from regard.serve.limits import DEFAULTS, Limits
 from regard.serve.start import LOOPBACK_NAMES
 from regard.tasks.translation.translator import Translator
@@ -33,6 +35,8 @@ def server(tiny_translator: Translator) -> Iterator[Running]:
 def test_the_documented_limits_are_those_in_force() -> None:
     page = (Path(__file__).parent.parent.parent / "docs" / "serve.md").read_text(encoding="utf-8")
     rows = {
+        "tokens that a request computes": DEFAULTS.cost,
+        "numbers in the answer to a request for attention": DEFAULTS.attention_numbers,
         "characters of one text": DEFAULTS.characters,
         "characters of all texts of a request for attention": DEFAULTS.attention_characters,
         "characters of one text to classify": DEFAULTS.classified_characters,
@@ -94,16 +98,21 @@ def test_limits(server: Running, path: str, body: dict[str, Any], said: str) -> 
         ("/translate", {"text": ["a", "\ud800"]}, "text.1 holds \\ud800 as character 1,"),
         ("/translate", {"text": "a", "prefix": "\udfff"}, "prefix holds \\udfff"),
         ("/translate", {"text": "a", "beam": "안녕" * 40}, f"beam should be a valid integer, not '{'안녕' * 29}안…."),
-        ("/translate", {"text": [0] * 9}, "And 4 more mistakes."),
+        ("/translate", {"text": "a", **dict.fromkeys("abcdefghi", 1)}, "And 4 more mistakes."),
+        ("/translate", {"text": [0] * 200}, "text.0 should be a valid string, not 0."),
         ("/attention", {"text": ["a"]}, "text should be a valid string"),
         ("/attention", {"text": "a", "off": {"decoder.0.cros_attention": [1]}}, "Did you mean 'decoder.0.cross_attention'?"),
         ("/attention", {"text": "a", "off": {"decoder.0.cross_attention": [4]}}, "its heads are 0 to 3"),
-        ("/attention", {"text": "a", "off": {"\ud800": [1]}}, "no attention is called '\\ud800'"),
-        ("/attention", {"text": "a", "\ud800": 1}, "not '\\ud800'."),
+        ("/attention", {"text": "a", "off": {"\ud800": [1]}}, "A name in off holds \\ud800 as character 1, half of a"),
+        ("/attention", {"text": "a", "\ud800": 1}, "A name in the body holds \\ud800 as character 1, half of a surrogate pair"),
+        ("/translate", {"text": "a", "model": "x\udc00"}, "model holds \\udc00 as character 2, half of a surrogate pair"),
+        ("/translate", {"text": "a", "length_penalty": "\ud800"}, "length_penalty holds \\ud800"),
+        ("/translate", {"text": [["\ud800"]]}, "text.0.0 holds \\ud800"),
+        ("/translate", "\ud800", "The body holds \\ud800 as character 1"),
         ("/score", {"source": ["a", "b"], "target": "a"}, "2 source(s) were given with 1 target(s); they go in pairs."),
     ],
 )  # fmt: skip
-def test_mistakes_are_sentences(server: Running, path: str, body: dict[str, Any], said: str) -> None:
+def test_mistakes_are_sentences(server: Running, path: str, body: Any, said: str) -> None:
     assert said in refused(httpx.post(server.url + path, content=json.dumps(body), headers=JSON), 422)
 
 
@@ -111,16 +120,18 @@ def test_mistakes_are_sentences(server: Running, path: str, body: dict[str, Any]
     ("body", "status", "said"),
     [
         (b'{"text": ', 400, "The body is not JSON: Expecting value, at character 9."),
-        (b'{"text": "\xff"}', 400, "The body is not JSON in UTF-8 that can be read."),
+        (b'{"text": "\xff"}', 400, "The body is not UTF-8: byte 11 (0xff) cannot be read. Encode it as UTF-8."),
+        (b"\xef\xbb\xbf{}", 400, "The body begins with a byte order mark; leave it out."),
         (b"[" * 900, 400, "The body is not JSON"),
+        (b'{"text": "a", "beam": 1, "beam": 2}', 400, "The body names 'beam' twice; say each field once."),
         (b'{"text": "a", "seed": ' + b"9" * 900 + b"}", 422, "seed should be"),
-        (b'{"text": "a", "alpha": NaN}', 422, "alpha should be"),
+        (b'{"text": "a", "alpha": NaN}', 400, "The body is not JSON: NaN is no JSON number."),
+        (b'{"text": "a", "alpha": 1e999}', 422, "alpha should be"),
         (b"", 422, "The body is missing."),
         (b"[]", 422, 'The body must be a JSON object such as {"text": "…"}, not [].'),
         (b'"text"', 422, 'The body must be a JSON object such as {"text": "…"}, not \'text\'.'),
         (b'{"text": "a", "model": "a/../b"}', 404, "there is no model 'a/../b'; there are: tiny."),
         ('{"text": "a", "model": "안녕"}'.encode(), 404, "there is no model '안녕'; there are: tiny."),
-        (b'{"text": "a", "model": "\\ud800"}', 404, "there is no model '\\ud800'"),
     ],
 )
 def test_odd_bodies(server: Running, body: bytes, status: int, said: str) -> None:
@@ -158,6 +169,23 @@ def test_a_huge_body_is_refused_before_it_is_sent(server: Running) -> None:
         with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
             connection.sendall(head("/translate", "Content-Type: application/json", line))
             assert read_all(connection).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_body_in_endless_small_chunks_is_cut_off(server: Running) -> None:
+    started, chunk = head("/translate", "Transfer-Encoding: chunked"), b"1\r\n \r\n"
+
+    def read(chunks: int) -> None:
+        conversation = Conversation(h11.SERVER, HEAD_BYTES)
+        conversation.receive_data(started + chunk * chunks)
+        while conversation.next_event() is not h11.NEED_DATA:
+            pass
+
+    read(CHUNKS)
+    with pytest.raises(h11.RemoteProtocolError, match="too many chunks"):
+        read(CHUNKS + 1)
+    with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as connection:
+        connection.sendall(started + chunk * 900 + b"0\r\n\r\n")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 415 ")  # it is read, and no JSON by name
 
 
 def test_slow_clients_are_told_and_hold_up_nobody(server: Running) -> None:

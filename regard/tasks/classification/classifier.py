@@ -103,6 +103,10 @@ class Classifier:
         encoded = self.tokenizer.encode_all([clean(text, self.recipe.data) for text in texts], "source")
         return [np.array(ids, dtype=np.int64) for ids in encoded]
 
+    def cost(self, texts: Sequence[str]) -> list[int]:
+        """Of each text, how many tokens `classify` computes: those of all windows, which overlap."""
+        return [sum(len(part) + 1 for part in in_reach(ids, self.recipe.data)) for ids in self.encode(texts)]
+
     def _answer(self, token_count: int, probabilities: Sequence[float]) -> Classification:
         if not token_count:
             return Classification("", {}, 0, windows=0)

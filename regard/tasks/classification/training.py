@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard import config
+from regard.cancellation import check_cancelled
 from regard.data.batching import Position, TokenBatches, pad
 from regard.data.labelled import read_split
 from regard.data.prepare import Prepared
@@ -162,6 +163,7 @@ def windows_of(
     found: list[Tensor] = [torch.empty(0)] * len(windows)
     with torch.inference_mode():
         for batch in in_batches([len(part) + 1 for _, part in windows], batch_tokens, 1):
+            check_cancelled()
             ids = pad([windows[index][1] for index in batch], start=model.pooling == "first")
             logits = torch.stack(read(torch.from_numpy(ids).to(model.device)))  # [O, S, C]
             for index, each in zip(batch, logits.float().cpu().unbind(1), strict=True):

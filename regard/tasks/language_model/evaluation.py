@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from regard import config
+from regard.cancellation import check_cancelled
 from regard.data.batching import pad
 from regard.data.plain import count_words
 from regard.data.tokenizer import END, PAD, UNKNOWN, Tokenizer
@@ -111,6 +112,7 @@ def window_states(model: LanguageModel, windows: Iterable[Window], tokens: int) 
     recurrent = model if isinstance(model, RecurrentLanguageModel) else None
     hidden: Tensor | None = None
     for batch in _together(windows, tokens, apart=recurrent is not None):
+        check_cancelled()
         read, wanted = (
             torch.from_numpy(pad([np.array(each.tokens[part], dtype=np.int64) for each in batch])).to(model.device)
             for part in (slice(None, -1), slice(1, None))

@@ -97,6 +97,21 @@ class TextGenerator:
             for of_prompt in zip(*(self._blocks(block, look_ahead, each) for each in seeded), strict=True)
         )
 
+    def cost(self, prompts: Sequence[str], **options: Unpack[Options]) -> list[int]:
+        """Of each prompt, how many tokens `generate` computes with these options at most: those that are read, those that
+        may be written, and those that are read again because the context slides."""
+        new = GenerationOptions.of(options).max_new_tokens
+        found = []
+        for prompt in prompts:
+            read = len(self._read(prompt))
+            if not isinstance(self.model, RecurrentLanguageModel):
+                again = max(
+                    0, min(read, self.context) + new - self.context
+                )  # half a context for each half that is written
+                read = min(read, self.context) + again
+            found.append(read + new)
+        return found
+
     def _blocks(self, prompts: Iterable[str], look_ahead: int, options: GenerationOptions) -> Iterator[Generation]:
         before = 0
         for block in in_blocks(prompts, look_ahead):

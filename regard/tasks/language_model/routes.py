@@ -19,8 +19,7 @@ from regard.tasks.language_model import schemas
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.results import GenerationOptions
 
-TOKEN = 4
-"""Characters of a token, about: what is yet to be written counts as much as what is to be read."""
+REMEDY = "Lower max_new_tokens, or send fewer or shorter prompts at a time."
 
 
 def add_routes(app: FastAPI, service: Service) -> None:
@@ -39,16 +38,18 @@ def add_routes(app: FastAPI, service: Service) -> None:
         service.check("characters in the stop strings", sum(map(len, asked.stop)), limits.characters, "Shorten them.")
         options = asked.model_dump(exclude={"prompt", "model", "stream"})
         options |= {"max_new_tokens": new, "stop": tuple(asked.stop)}
-        written = TOKEN * new
+        if asked.stream and len(asked.prompt) > 1:
+            raise Refusal(422, f"only one prompt can be streamed, and {len(asked.prompt)} were given.")
+        costs = await service.costs(partial(writer.cost, asked.prompt, **options), REMEDY)
         if asked.stream:
-            if len(asked.prompt) > 1:
-                raise Refusal(422, f"only one prompt can be streamed, and {len(asked.prompt)} were given.")
             tell = partial(generation_told, writer, options, name)
             [prompt] = asked.prompt
-            size = len(prompt) + written
-            return Stream(service, request, generated, lambda told: Job(object(), prompt, size, partial(tell, told)))
-        run, key = partial(generations, writer, options), ("generate", name, *options.values())
-        found = await service.answers(request, [Job(key, each, len(each) + written, run) for each in asked.prompt])
+            [cost] = costs
+            return Stream(service, request, generated, lambda told: Job(object(), prompt, cost, partial(tell, told)))
+        run, kind = partial(generations, writer, options), ("generate", name, *options.values())
+        # Only prompts of one length are computed together, which cost the same; others take turns with everybody else.
+        jobs = [Job((*kind, cost), prompt, cost, run) for prompt, cost in zip(asked.prompt, costs, strict=True)]
+        found = await service.answers(request, jobs)
         generated.inc(len(found))
         return json_answer(model=encode(name), generations=json_list(found))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, FailFast, Field, WithJsonSchema
 
-from regard.serve.schemas import Answered, Asked, Model, Text, Texts
+from regard.serve.schemas import Answered, Asked, Model, Texts
 from regard.tasks.language_model.results import RENAMED
 
 
@@ -18,7 +18,8 @@ def something(text: str) -> str:
 
 
 Stops = Annotated[
-    list[Annotated[Text, AfterValidator(something)]],
+    list[Annotated[str, AfterValidator(something)]],
+    FailFast(),
     BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]

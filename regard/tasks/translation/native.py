@@ -98,7 +98,8 @@ class Native:
         """Ids in, hypotheses out, in the order given; inside, sentences of similar length share a batch."""
         found: list[list[Hypothesis]] = [[] for _ in sources]
         prefixes = [()] * len(sources) if prefixes is None else prefixes
-        for batch in in_batches([len(source) + 1 for source in sources], settings.batch_tokens, options.width):
+        lengths = [len(source) + len(prefix) + 1 for source, prefix in zip(sources, prefixes, strict=True)]
+        for batch in in_batches(lengths, settings.batch_tokens, options.width):
             chosen = [sources[index] for index in batch], [prefixes[index] for index in batch]
             for index, hypotheses in zip(batch, self._batch(*chosen, options, settings, on_step), strict=True):
                 found[index] = hypotheses

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from regard.tasks.translation.attention import Attention
 from regard.view.document import DRAWN, check_name, document, write_document
 
 VIEWS = ("look", "walk", "steps", "positions", "movie", "live", "compare")
-SCRIPTS = ("data", "dom", "heat", "views", "band", "walk_text", *VIEWS, "main")
+SCRIPTS = ("data", "dom", "key", "heat", "views", "band", "walk_text", *VIEWS, "main")
 BODY = (
     """<main>
   <header id="header"></header>
@@ -39,10 +38,16 @@ def render(
     return document("regard", BODY, VIEWS, SCRIPTS, content, asks=live is not None)
 
 
-def scenes_of(seen: Sequence[Attention], *, walk: bool = True) -> list[dict[str, Any]]:
-    """What a page shows of a text's parts. Only as many of a long text's parts can be walked through as have room."""
-    sizes = accumulate(each.walk_size for each in seen)
-    return [each.to_dict(walk=walk and size <= MOST_WALKED) for each, size in zip(seen, sizes, strict=True)]
+def scenes_of(seen: Iterable[Attention], *, walk: bool = True) -> list[dict[str, Any]]:
+    """What a page shows of a text's parts, one after the other: all that was recorded of many would fill the memory.
+
+    Only as many of a long text's parts can be walked through as have room.
+    """
+    scenes, size = [], 0
+    for each in seen:
+        size += each.walk_size
+        scenes.append(each.to_dict(walk=walk and size <= MOST_WALKED))
+    return scenes
 
 
 def write_page(path: Path, seen: Sequence[Attention], movie: Mapping[str, Any] | None = None) -> None:

@@ -27,6 +27,9 @@ EXAMPLES = {
 }  # fmt: skip
 
 
+REMEDY = "Lower beam or nbest, shorten the prefix, or send fewer or shorter texts at a time."
+
+
 def add_routes(app: FastAPI, service: Service) -> None:
     task = SETTINGS.name
     translated = service.metrics.texts("translated")
@@ -42,9 +45,12 @@ def add_routes(app: FastAPI, service: Service) -> None:
         service.check("nbest", asked.nbest, service.limits.nbest, "Ask for fewer.")
         service.check("characters in the prefix", len(asked.prefix), service.limits.characters, "Shorten it.")
         options = asked.model_dump(exclude={"text", "model", "attention"})
+        count = partial(_costs, service, translator, options, asked.attention, asked.text)
+        costs = await service.costs(count, REMEDY)
         run = partial(translations, translator, options, asked.attention)
         key = ("translate", name, asked.attention, *options.values())
-        found = await service.answers(request, [Job(key, text, len(text), run) for text in asked.text])
+        jobs = [Job(key, text, cost, run) for text, cost in zip(asked.text, costs, strict=True)]
+        found = await service.answers(request, jobs)
         translated.inc(len(found))
         return json_answer(model=encode(name), translations=json_list(found))
 
@@ -55,11 +61,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
         service.check_texts([asked.text])
         _check_looks(service, [asked.text])
         service.check("beam", asked.beam or 1, service.limits.beam, "More is rarely better.")
+        count = partial(_look_costs, service, translator, {"beam": asked.beam}, [asked.text])
+        [cost] = await service.costs(count, REMEDY)
         run = partial(
             looks, translator, asked.beam, asked.walk,
             off=asked.off, temperature=asked.temperature, hard=asked.hard,
         )  # fmt: skip
-        found = await service.answers(request, [Job(object(), asked.text, len(asked.text), run)])
+        found = await service.answers(request, [Job(object(), asked.text, cost, run)])
         return json_answer(model=encode(name), scenes=found[0])
 
     @app.post("/score", **endpoint(service, task, schemas.ScoreAnswer))
@@ -72,8 +80,11 @@ def add_routes(app: FastAPI, service: Service) -> None:
             counts = f"{len(asked.source)} source(s) were given with {len(asked.target)} target(s)"
             raise Refusal(422, f"{counts}; they go in pairs.")
         run, key = partial(scores, translator), ("score", name)
-        pairs = list(zip(asked.source, asked.target, strict=True))
-        found = await service.answers(request, [Job(key, pair, sum(map(len, pair)), run) for pair in pairs])
+        count = partial(translator.score_cost, asked.source, asked.target)
+        costs = await service.costs(count, "Send fewer or shorter pairs at a time.")
+        pairs = zip(asked.source, asked.target, strict=True)
+        jobs = [Job(key, pair, cost, run) for pair, cost in zip(pairs, costs, strict=True)]
+        found = await service.answers(request, jobs)
         return json_answer(model=encode(name), scores=json_list(found))
 
 
@@ -83,12 +94,30 @@ def _check_looks(service: Service, texts: Sequence[str]) -> None:
     service.check("characters to look at", sum(map(len, texts)), most, remedy)
 
 
+def _costs(
+    service: Service, translator: Translator, options: Mapping[str, Any], attention: bool, texts: list[str]
+) -> list[int]:
+    """Of each text the tokens that are computed; with attention, once to translate and once to look."""
+    costs = translator.cost(texts, **options)
+    if not attention:
+        return costs
+    looked = _look_costs(service, translator, options, texts)
+    return [cost + look for cost, look in zip(costs, looked, strict=True)]
+
+
+def _look_costs(service: Service, translator: Translator, options: Mapping[str, Any], texts: list[str]) -> list[int]:
+    """Of each text the tokens that are computed to look at it, unless there would be too much to see."""
+    numbers = sum(translator.look_size(text, **options) for text in texts)
+    service.check("numbers to look at", numbers, service.limits.attention_numbers, REMEDY)
+    return translator.cost(texts, **options)
+
+
 def translations(translator: Translator, options: Mapping[str, Any], attention: bool, texts: list[str]) -> list[bytes]:
     """Of texts that share a model and its options."""
     found = [each.to_dict() for each in translator.translate(texts, **options)]
     if attention:
         for text, each in zip(texts, found, strict=True):
-            seen = list(translator.attentions(text, **options)) if each["parts"] else []
+            seen = translator.attentions(text, **options) if each["parts"] else ()
             each["attention"] = scenes_of(seen, walk=False)
     return [encode(each) for each in found]
 
@@ -96,7 +125,7 @@ def translations(translator: Translator, options: Mapping[str, Any], attention: 
 def looks(translator: Translator, beam: int | None, walk: bool, texts: list[str], **changes: Any) -> list[bytes]:
     """Of each text the scenes of its parts, by a model that is changed meanwhile."""
     with translator.changed(**changes):
-        return [encode(scenes_of(list(translator.attentions(text, beam=beam)), walk=walk)) for text in texts]
+        return [encode(scenes_of(translator.attentions(text, beam=beam), walk=walk)) for text in texts]
 
 
 def scores(translator: Translator, pairs: list[tuple[str, str]]) -> list[bytes]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, FailFast, Field
 
-from regard.serve.schemas import Answered, Asked, Model, Text, Texts
+from regard.serve.schemas import Answered, Asked, Model, Texts
 
-Heads = dict[str, list[int]]
+Heads = dict[str, Annotated[list[int], FailFast()]]
 Beam = Annotated[int | None, Field(ge=1, description="Hypotheses kept side by side; 1 is greedy. [the model's]")]
 
 
@@ -27,7 +27,7 @@ class TranslateRequest(Asked):
     top_k: int = Field(0, ge=0, description="Sampling: only the k most probable tokens; 0: all.")
     top_p: float = Field(1.0, gt=0, le=1, description="Sampling: only the most probable tokens up to this sum.")
     seed: int = Field(0, ge=0, lt=2**63, description="Sampling: the same seed gives the same output.")
-    prefix: Text = Field("", description="Text that every output begins with.")
+    prefix: str = Field("", description="Text that every output begins with.")
     split: bool = Field(True, description="Translate sentence by sentence; false: whole, unless it is too long.")
     warnings: bool = Field(False, description="Also answer what speaks against a translation.")
     attention: bool = Field(False, description="Also answer every attention weight.")
@@ -38,7 +38,7 @@ class TranslateRequest(Asked):
 class AttentionRequest(Asked):
     """A text to look at, and what to change in the model meanwhile."""
 
-    text: Text = Field(description="One text.")
+    text: str = Field(description="One text.")
     model: Model = None
     beam: Beam = None
     off: Heads = Field(

@@ -10,7 +10,9 @@ from typing import NamedTuple
 from regard.data.sentences import split_sentences
 
 # Where a sentence that is too long is cut, the better place first; a cut is made at the end of what matches.
-CLAUSE_END = re.compile(r"[,;:]\s+|[、，；：،؛]+\s*|\s+(?=[—–-]\s)")
+CLAUSE_END = re.compile(
+    r"[,;:]\s+|[、，；：،؛]+\s*|(?<!\s)\s+(?=[—–-]\s)"
+)  # (?<!\s): else a run of spaces costs its square
 SPACE = re.compile(r"\s+")
 STRANGE = re.compile(
     r"\r(?!\n)|[^\S \t\n\r\u00a0\u3000]"

@@ -19,6 +19,7 @@ from torch import Tensor
 from regard import config
 from regard.attention.changes import change_of, changed
 from regard.attention.record import record
+from regard.cancellation import check_cancelled
 from regard.data.tokenizer import END, UNKNOWN, Tokenizer
 from regard.decoding.batches import in_batches
 from regard.decoding.engine import Engine
@@ -32,7 +33,7 @@ from regard.tasks.provenance import told_count, told_range, told_scores
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.attention import Attention
-from regard.tasks.translation.native import Native, coverages, known_pairs, log_probabilities
+from regard.tasks.translation.native import Native, coverages, known_pairs, length_limit, log_probabilities
 from regard.tasks.translation.results import Options, PairScore, Translation, concatenate
 from regard.tasks.translation.search_steps import search_steps
 from regard.tasks.translation.splitting import Part, split_text
@@ -155,6 +156,35 @@ class Translator:
         most = self.sentences if sentences else 0
         return split_text(text, self.longest, self._tokens, most, self.recipe.data.source_language)
 
+    def cost(self, texts: Sequence[str], **options: Unpack[Options]) -> list[int]:
+        """Of each text, how many tokens `translate` computes with these options at most: those that are read, and of every
+        hypothesis those that it may write."""
+        search, _ = self.search_options(**options)
+        return [sum(read + search.width * limit for read, limit in self._sizes(text, options)) for text in texts]
+
+    def look_size(self, text: str, **options: Unpack[Options]) -> int:
+        """How many numbers `attentions` shows of a text at most: every head's weights, the positions, and the tokens of all
+        hypotheses that the search went through."""
+        search, _ = self.search_options(**options)
+        names, heads = self.attention_names(), self.model.heads
+        layers = {kind: len(names.get(kind, ())) for kind in ("encoder", "decoder", "cross")}
+        table = self.model.position_table(1)
+        width = 0 if table is None else table.size(-1)
+        return sum(
+            heads * (layers["encoder"] * read**2 + layers["decoder"] * limit**2 + layers["cross"] * limit * read)
+            + width * max(SHOWN_POSITIONS, read, limit)
+            + search.width * limit**2
+            for read, limit in self._sizes(text, options)
+        )
+
+    def _sizes(self, text: str, options: Options) -> Iterator[tuple[int, int]]:
+        """Of each part of a text, how many tokens are read, its end included, and how many an output may have."""
+        _, settings = self.search_options(**options)
+        prefix = len(self._prefix(options))
+        for number, part in enumerate(self.split(text, options.get("split", True))):
+            read = self._tokens(part.text)
+            yield read + 1, length_limit(read, settings, self.model.max_positions, 0 if number else prefix)
+
     def _tokens(self, text: str) -> int:
         return len(self.tokenizer.encode(text, "source"))
 
@@ -253,12 +283,18 @@ class Translator:
         found: dict[int, list[float]] = {}
         lengths = [1 + max(map(len, pair)) for pair in zip(read, written, strict=True)]
         for batch in in_batches(lengths, self.recipe.decoding.batch_tokens, 1):
+            check_cancelled()
             pairs = [read[index] for index in batch], [written[index] for index in batch]
             found.update(zip(batch, log_probabilities(self.model, *pairs), strict=True))
         return [
             PairScore(sum(found[index]), self.tokenizer.tokens(target, "target"), found[index])
             for index, target in enumerate(written)
         ]
+
+    def score_cost(self, sources: Sequence[str], targets: Sequence[str]) -> list[int]:
+        """Of each pair, how many tokens `score` computes."""
+        sides = self.tokenizer.encode_all(sources, "source"), self.tokenizer.encode_all(targets, "target")
+        return [len(source) + len(target) + 2 for source, target in zip(*sides, strict=True)]
 
     def _logits(self, source_ids: list[int], target_ids: list[int]) -> Tensor:
         """Logits [T, V] of every position of a known target; the last is the end's."""

@@ -208,7 +208,7 @@ async function ask(body, signal) {
     body: JSON.stringify({ ...body, model: name }),
     signal,
   };
-  const response = await fetch(path.slice(1), options).catch((error) => {
+  const response = await fetchWithKey(path.slice(1), options).catch((error) => {
     throw error.name === "AbortError" ? error : new Error(say(SAY.gone));
   });
   if (response.ok) return response;

@@ -55,7 +55,7 @@ const LIVE_PAUSE = 250; // milliseconds of quiet before a change translates agai
  */
 async function askServer(path, body, signal) {
   const headers = { "Content-Type": "application/json" };
-  const asked = fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal });
+  const asked = fetchWithKey(path, { method: "POST", headers, body: JSON.stringify(body), signal });
   const response = await asked.catch((error) => {
     throw error.name === "AbortError" ? error : new Error(say(LIVE.gone));
   });
