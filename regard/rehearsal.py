@@ -106,7 +106,7 @@ def rehearse(
         seconds.append(time.perf_counter() - began)
     built = f"{parameters:,} parameters with {row.rehearsal.told(sizes)}"
     return Rehearsed(
-        f"{settings.model.architecture} {settings.model.size}, {built}", parameters, tokens, tuple(losses), tuple(seconds),
+        f"{recipes.shape_name(settings)}, {built}", parameters, tokens, tuple(losses), tuple(seconds),
         part, peak_memory(), training.updates, training.batch_tokens, tuple(mistakes_in_files(settings)),
     )  # fmt: skip
 

@@ -135,9 +135,10 @@ class Tokenizer:
         """Read what `to_dict` wrote."""
         names = ("joint",) if "joint" in stored else ("source", "target")
         try:
-            return cls(*(base64.b64decode(stored[name], validate=True) for name in names))
+            models = [base64.b64decode(stored[name], validate=True) for name in names]
         except (KeyError, ValueError, TypeError):
             raise DataError(f"the stored tokenizer is damaged: it holds {', '.join(stored) or 'nothing'}") from None
+        return cls(*models)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokenizer) and self._models == other._models
