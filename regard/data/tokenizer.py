@@ -1,6 +1,7 @@
 """Text ↔ ids, by SentencePiece. The tokenizer is learned from the training text and travels inside the model file.
 
-What has no token of its own is spelled in bytes, so every text can be written and nothing is ever unknown.
+What has no token of its own is spelled in bytes, so every text can be written and nothing is unknown; but for `kind = "words"`,
+which has no bytes: there what is not in the vocabulary is unknown.
 """
 
 from __future__ import annotations
