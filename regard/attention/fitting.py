@@ -81,12 +81,12 @@ def require_width(x: Tensor, width: int, what: str) -> None:
         raise UsageError(f"{what} of shape {list(x.shape)} is {x.size(-1)} wide; this attention was made for {width}")
 
 
-def require_temperature(temperature: float | Tensor) -> None:
+def require_temperature(temperature: object) -> None:
     """Above zero. At zero stands hard attention, which has a name of its own."""
-    single = isinstance(temperature, Real) or (isinstance(temperature, Tensor) and temperature.numel() == 1)
-    if not single:
+    number = temperature.detach() if isinstance(temperature, Tensor) else temperature
+    if not isinstance(number, Real | Tensor) or (isinstance(number, Tensor) and number.numel() != 1):
         raise UsageError(f"the temperature must be one number above 0, not {temperature!r}")
-    degrees = float(temperature.detach() if isinstance(temperature, Tensor) else temperature)
+    degrees = float(number)
     if math.isnan(degrees) or degrees <= 0:
         hint = "; hard attention, its limit, is hard=True" if degrees == 0 else ""
         raise UsageError(f"the temperature must be above 0, not {degrees:g}{hint}")

@@ -82,7 +82,7 @@ class MultiHead(Observed, Changeable):
         merged = layout.merge(mixed)  #                      [B, Q, H × F]
         output: Tensor = self.output(merged)  #              [B, Q, D]
         if self.recording:
-            rearranged = merged.unflatten(-1, (self.heads, -1))  # [B, Q, H, F]
+            rearranged = merged.view(*merged.shape[:-1], self.heads, -1)  # [B, Q, H, F]
             self.note(head_outputs=mixed, rearranged=rearranged, merged=merged, output=output)
         return output
 
