@@ -97,8 +97,13 @@ interface Search {
 /** The model's sizes and choices. */
 interface Shape {
   architecture: string;
-  norm: "pre" | "post";
-  positions: "sinusoidal" | "learned";
+  norm: "pre" | "post" | "none";
+  positions: "sinusoidal" | "learned" | "none";
+  /** What a model can be without; a page of before it could says nothing of it, and has it. */
+  residual?: boolean;
+  scale?: boolean;
+  bias?: boolean;
+  activation?: "relu" | "gelu" | "swish";
   width: number;
   heads: number;
   encoder_layers: number;

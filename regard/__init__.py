@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from regard.errors import RegardError
 
 if TYPE_CHECKING:
+    from regard.attention.scaled_dot import attend
     from regard.data.corpus import read_lines
     from regard.data.prepare import Prepared
     from regard.evaluation.compare import Comparison
@@ -70,6 +71,7 @@ __all__ = [
     "Translator",
     "ablate",
     "align",
+    "attend",
     "bench",
     "compare",
     "curve",
@@ -92,6 +94,7 @@ __version__ = "0.1.0"
 
 # Where each public name is, so that importing regard does not cost importing torch.
 _PLACES = {
+    "attention.scaled_dot": ("attend",),
     "data.corpus": ("read_lines",),
     "data.prepare": ("Prepared",),
     "evaluation.compare": ("Comparison",),

@@ -138,6 +138,8 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
             parts = {name: _content(metadata[name]) for name in ("recipe", "assets", "provenance")}
         if not all(isinstance(part, dict) for part in parts.values()):
             raise ValueError("not a table")
+    except CheckpointError:
+        raise
     except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
         raise CheckpointError(
             f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"

@@ -1,6 +1,6 @@
 """What can go wrong for a user, as one small tree. Each message says what, where, and what to do.
 
-RegardError
+RegardError           a ValueError too, for who catches what Python itself would have raised
 ├── ConfigError       a recipe or an override is wrong; all mistakes at once
 ├── DataError         a file is missing, empty, malformed or disagrees with its partner
 ├── CheckpointError   a model file cannot be read or written, or a run does not fit its recipe
@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Iterable
 
 
-class RegardError(Exception):
+class RegardError(ValueError):
     """The parent of every error that a user can mend; the command line prints it without a traceback."""
 
     told = False

@@ -123,7 +123,7 @@ def rehearse(
     memory = needed_memory(parameters) + sum(kept.values()) * part // tokens  # the latter grows with a step's tokens
     built = f"{parameters:,} parameters with {row.rehearsal.told(sizes)}"
     return Rehearsed(
-        f"{settings.model.architecture} {settings.model.size}, {built}", parameters, tokens, tuple(losses), tuple(seconds),
+        f"{recipes.shape_name(settings)}, {built}", parameters, tokens, tuple(losses), tuple(seconds),
         part, peak_memory(), memory, whole_memory(), training.updates, training.batch_tokens,
         tuple(mistakes_in_files(settings)), tuple(doubts(settings, memory, part)),
     )  # fmt: skip

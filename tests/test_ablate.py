@@ -23,7 +23,8 @@ from regard.config import Recurrent, TranslationRecipe, recipes
 from regard.errors import CheckpointError, ConfigError, UsageError
 from regard.experiments.ablation import running, trials
 from regard.experiments.ablation.page import write_ablation
-from regard.experiments.ablation.rows import BASE, Row, paper_variations, read_rows
+from regard.experiments.ablation.reading import PARTS, reading
+from regard.experiments.ablation.rows import BASE, Row, paper_variations, part_variations, read_rows
 from regard.experiments.ablation.running import Ablation, chosen_test_set
 from regard.experiments.ablation.table import (
     Line,
@@ -157,7 +158,7 @@ def test_trials_are_ordinary_runs_and_are_not_repeated(toy: Path, tmp_path: Path
     assert again.left() == []
     assert (first.folder / "model.safetensors").stat().st_mtime_ns == before
     results = again.results()
-    texts = {trial.folder.name: result.texts for trial, result in results.items() if isinstance(result, Measured)}
+    texts = {trial.folder.name: result.answers for trial, result in results.items() if isinstance(result, Measured)}
     assert len(texts) == 6
     assert {len(each) for each in texts.values()} == {20}
     sizes = {trial.row.name: result.parameters for trial, result in results.items() if isinstance(result, Measured)}
@@ -260,9 +261,9 @@ def test_equal_seeds() -> None:
     assert seeds_p_value([30.0, 30.0], [30.0, 30.0], [[30.0, 30.0]]) == 1.0
 
 
-def line(name: str, *p_values: float, bleus: tuple[float, ...] = (20.0, 21.0)) -> Line:
+def line(name: str, *p_values: float, scores: tuple[float, ...] = (20.0, 21.0)) -> Line:
     chances = dict(zip(("sentences", "seeds"), p_values, strict=False)) or None
-    return Line(name, name, 10, [1, 2][: len(bleus)], [1.0] * len(bleus), list(bleus), [3.0] * len(bleus), [], p_values=chances,
+    return Line(name, name, 10, [1, 2][: len(scores)], [1.0] * len(scores), list(scores), [3.0] * len(scores), [], p_values=chances,
                 difference=-1.0 if chances else None)  # fmt: skip
 
 
@@ -318,8 +319,8 @@ def test_more_seeds_with_the_same_outputs_are_no_more_sentences() -> None:
 def test_the_page_shows_every_seed_and_escapes_what_people_write(tmp_path: Path) -> None:
     lines = [
         line(BASE),
-        line("<b>", 0.01, 0.01, bleus=(18.0, 19.5)),
-        replace(line("gone", bleus=()), failures=["seed 1: <nan>"]),
+        line("<b>", 0.01, 0.01, scores=(18.0, 19.5)),
+        replace(line("gone", scores=()), failures=["seed 1: <nan>"]),
     ]
     table = Table("x", "test", 100, 10, "sig", mark_beyond_chance(lines))
     page = write_ablation(tmp_path, table, "regard ablate '<x>'").read_text(encoding="utf-8")
@@ -410,3 +411,68 @@ def test_a_process_that_dies_does_not_stop_the_others(
     results, stopped = ablation.run(2)
     assert not stopped
     assert ["ended with code 1" in str(result) for result in results.values()] == [True, True]
+
+
+def test_the_rows_of_the_parts(toy: Path) -> None:
+    """What does each part do? A Transformer without each, whatever it has now."""
+    assert part_variations(TranslationRecipe()) == [
+        "model.positions=none", "model.residual=false", "model.norm=none", "model.norm=pre", "model.scale=false",
+        "model.feed_forward=0", "model.bias=false", "model.activation=gelu", "model.activation=swish", "model.norm_epsilon=0.1",
+    ]  # fmt: skip
+    (_, *rows), left_out = read_rows(toy, ["model.norm=pre", "model.activation=gelu"], None, preset="parts")
+    assert left_out == []
+    assert [row.name for row in rows if row.name.startswith(("norm-", "activation"))] == [
+        "norm-none", "norm-post", "activation-relu", "activation-swish",
+    ]  # fmt: skip
+    assert {row.name for row in rows} <= PARTS.keys()  # each has its sentence
+    with pytest.raises(UsageError, match="takes a Transformer apart"):
+        part_variations(replace(TranslationRecipe(), model=Recurrent()))
+    with pytest.raises(UsageError, match=r"no preset 'part'\. Did you mean 'parts'"):
+        read_rows(toy, [], None, preset="part")
+
+
+TEXTS = {
+    "text-classification": ("moods.toml", "accuracy"),
+    "text-generation": ("rhymes.toml", "perplexity"),
+}
+
+
+@pytest.mark.parametrize("task", TEXTS)
+def test_every_task_is_taken_apart(task: str, tmp_path: Path) -> None:
+    """Trained for moments: what counts is that each row is trained, judged and told."""
+    name, metric = TEXTS[task]
+    small = ["model.width=8", "model.feed_forward=8", "model.heads=2", "model.layers=1", "training.updates=2",
+             "training.validate_every=2", "training.batch_tokens=64", f"data.prepared={tmp_path / 'prepared'}",
+             "training.average=1"]  # fmt: skip
+    recipe = f"bundled:{name}"
+    rows, left_out = read_rows(recipe, small, None, ["model.positions=none"])
+    assert left_out == []
+    assert "feed_forward-0" in {row.name for row in read_rows(recipe, small, None, preset="parts")[0]}
+    test_set = chosen_test_set(rows[0].recipe, None)
+    few = type(test_set)(test_set.name, test_set.sources[:30], test_set.references[:30])
+    ablation = Ablation(rows, 1, tmp_path / "runs", few)
+    carry_out_all(ablation)
+    table = tabulate(rows, ablation.results(), few)
+    assert [line.failures for line in table.lines] == [[], []]
+    assert (table.metric, table.lower, table.sentences) == (metric, metric == "perplexity", 30)
+    assert all(line.scores[0] > 0 and line.curves[0][-1][0] == 2 for line in table.lines)
+    page = write_ablation(tmp_path, table).read_text(encoding="utf-8")
+    assert "Without positions attention sees a set" in page
+    assert page.count("<polyline") == 3  # the base, and the row before the base
+
+
+def test_a_row_is_read_as_it_came_out() -> None:
+    lines = [line(BASE, scores=(30.0, 30.2)), line("residual-false", 0.001, 0.001, scores=(2.0, 2.2)),
+             line("bias-false", 0.5, 0.6, scores=(30.0, 30.1)), line("norm-pre", 0.001, 0.001, scores=(33.0, 33.1)),
+             replace(line("norm-none", scores=()), failures=["seed 1: the loss is not a number"])]  # fmt: skip
+    table = Table("x", "test", 100, 10, "sig", mark_beyond_chance([
+        lines[0], *(replace(each, difference=each.scores[0] - 30.0) if each.scores else each for each in lines[1:]),
+    ]))  # fmt: skip
+    told = [reading(table, each)[0] for each in table.lines]
+    assert told[0] == ""
+    assert told[1].endswith("BLEU 30.10 → 2.10; it has hardly learned the task.")
+    assert told[2].endswith("within chance.")
+    assert told[3].endswith("better beyond chance.")
+    assert told[4].endswith("It could not be trained to the end.")  # a result, not an error
+    fewer = replace(table, lower=True, metric="perplexity")
+    assert reading(fewer, table.lines[3])[0].endswith("worse beyond chance.")

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as some
 
 from regard import config
-from regard.config import TASKS, Recipe, TranslationRecipe, recipes
+from regard.config import TASKS, Recipe, TranslationRecipe, recipes, synonyms
 from regard.config.field import Bounds, bounds_of, free_settings
 from regard.config.recipes import load, parse, require_data
 from regard.errors import ConfigError
@@ -627,3 +627,71 @@ def test_what_may_change_when_a_run_goes_on() -> None:
 def test_the_settings_page_is_up_to_date() -> None:
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     assert page == settings_page(), "make it anew: its first lines say how"
+
+
+@pytest.mark.parametrize(
+    ("task", "setting", "told"),
+    [
+        ("translation", "model.d_ff=512", "model.feed_forward is meant: the width of the hidden layer"),
+        ("translation", "model.d_model=512", "model.width is meant"),
+        ("translation", "model.hidden_size=512", "model.width is meant"),
+        ("translation", "model.N=6", "model.encoder_layers and model.decoder_layers are meant"),
+        ("text-classification", "model.num_layers=6", "model.layers is meant"),
+        ("text-generation", "model.nHead=6", "model.heads is meant"),
+        ("translation", "model.intermediate_size=6", "model.feed_forward is meant"),
+        ("translation", "model.max_len=6", "model.max_positions is meant"),
+        ("translation", "data.max_len=6", "data.max_tokens is meant"),
+        ("translation", "model.eps=6", "model.norm_epsilon is meant"),
+        ("translation", "training.eps=6", "training.epsilon is meant: Adam's"),
+        ("translation", "training.lr=6", "training.learning_rate is meant"),
+        ("translation", "lr=6", "training.learning_rate is meant"),
+        ("translation", "training.batch_size=64", "training.batch_tokens is meant: it counts tokens and not sentences"),
+        ("translation", "training.epochs=6", "training.updates is meant: it counts updates and not passes"),
+        ("translation", "training.optimizer=adam", "There is one optimizer, AdamW"),
+        ("translation", "tokenizer.vocab_size=6", "tokenizer.vocabulary is meant"),
+        ("translation", "decoding.num_beams=6", "decoding.beam is meant"),
+        ("translation", "model.learning_rate=6", "training.learning_rate is meant: it stands in [training]"),
+        ("translation", "optimizer.lr=6", "[training] is meant"),
+        ("translation", "model.num_atention_heads=6", "model.heads is meant"),  # misspelt besides
+    ],
+)
+def test_the_field_s_names_are_explained(task: str, setting: str, told: str) -> None:
+    (mistake,) = mistakes(lambda: recipes.read({"task": task}, [setting]))
+    assert mistake.startswith(f"unknown setting '{setting.partition('=')[0].removesuffix('.lr')}")
+    assert told in mistake
+
+
+def test_every_explanation_leads_to_a_setting() -> None:
+    """Of some task and architecture."""
+    ours = {
+        f"{section}.{each.name}"
+        for row in TASKS.values()
+        for architecture in row.architectures.values()
+        for section, kind in {**row.sections, "model": architecture.settings}.items()
+        for each in fields(kind)
+    }
+    meant = {name for meaning in synonyms._MEANINGS for name in meaning.settings}
+    assert meant <= ours
+
+
+def test_a_size_s_name_goes_with_its_numbers() -> None:
+    assert recipes.shape_name(recipes.read({})) == "transformer base"
+    assert recipes.shape_name(recipes.read({"model": {"size": "tiny", "norm": "pre"}})) == "transformer tiny"
+    assert recipes.shape_name(recipes.read({"model": {"width": 64, "heads": 4}})) == "transformer of width 64, heads 4"
+    assert recipes.shape_name(recipes.read({"model": {"architecture": "conv"}})) == "conv base"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ("norm=last", "model.norm must be one of post, pre, none"),
+        ("positions=rotary", "model.positions must be one of sinusoidal, learned, none"),
+        ("activation=tanh", "model.activation must be one of relu, gelu, swish"),
+        ("residual=0", "model.residual must be true or false"),
+        ("norm_epsilon=0", "model.norm_epsilon must be at least 1e-12"),
+        ("feed_forward=-1", "model.feed_forward must be at least 0"),
+    ],
+)
+def test_parts_are_taken_out_by_their_names(changes: str, told: str) -> None:
+    for task in TASKS:
+        assert told in mistakes(lambda task=task: recipes.read({"task": task}, [f"model.{changes}"]))[0]  # type: ignore[misc]

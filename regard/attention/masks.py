@@ -8,17 +8,25 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from regard.errors import UsageError
+
 PAD = 0  # the id that fills up rows
 
 
 def padding_mask(ids: Tensor) -> Tensor:
     """Nobody looks at padding: ids [B, K] → [B, 1, 1, K], the same for every head and query."""
+    if ids.ndim != 2:
+        raise UsageError(
+            f"a padding mask is made of ids [batch, positions], not of a tensor of shape {list(ids.shape)}"
+        )
     return (ids != PAD)[:, None, None, :]
 
 
 def causal_mask(queries: int, keys: int | None = None, device: torch.device | None = None) -> Tensor:
     """No position looks at a later one: [Q, K]. With more keys than queries, the queries are the last positions."""
     keys = queries if keys is None else keys
+    if min(queries, keys) < 0:
+        raise UsageError(f"there are no {queries} queries or {keys} keys to make a mask for")
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
 
 

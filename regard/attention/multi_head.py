@@ -1,7 +1,7 @@
 """Several small attentions side by side, each with its own view of query, key and value (the paper's section 3.2.2).
 
-B batch · H heads · Q query positions · K key positions · D width
-E width of one head's query or key (the paper's d_k): D / H unless stated · F = D / H, that of its value (d_v)
+B batch · H heads · Q query positions · K key positions · D width (the paper's d_model) · M that of a memory
+E width of one head's query or key (d_k) · F that of its value (d_v): D / H unless stated
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from regard.attention.cache import KeyValueCache
 from regard.attention.changes import Changeable
 from regard.attention.dropout import Dropout
+from regard.attention.fitting import require_mask, require_width
 from regard.attention.layout import PADDED, Packed, Padded
 from regard.attention.masks import as_numbers
 from regard.attention.record import Observed
-from regard.attention.scaled_dot import attend, attend_batched, attend_fused
+from regard.attention.scaled_dot import attend_batched, attend_fused, attend_unchecked
 from regard.errors import UsageError
 
 
@@ -31,15 +32,39 @@ class KeyValue(NamedTuple):
 class MultiHead(Observed, Changeable):
     """What self- and cross-attention share: split into heads, attend, merge."""
 
-    def __init__(self, width: int, heads: int, dropout: float = 0.0, key_width: int = 0) -> None:
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        dropout: float = 0.0,
+        key_width: int = 0,
+        *,
+        value_width: int = 0,
+        bias: bool = True,
+        scale: bool = True,
+    ) -> None:
+        """`key_width` and `value_width` are of one head: E and F; 0 stands for width / heads, so that all heads together are
+        as wide as the model, and `value_width=width` makes heads of full width. `bias` is of the four projections; `dropout`
+        of the weights; without `scale` scores are not divided by √E.
+        """
         super().__init__()
-        if width % heads:
-            raise UsageError(f"{heads} heads do not divide a width of {width}; each head needs an equal share")
-        self.heads = heads
-        self.total_key_width = heads * key_width or width  # H × E, of all heads' queries together, and of their keys
-        self.total_value_width = width  #                    H × F, of all heads' values together
+        if min(width, heads) < 1 or min(key_width, value_width) < 0:
+            raise UsageError(
+                f"an attention of width {width} with {heads} heads, key_width {key_width} and value_width {value_width} cannot be"
+            )
+        if width % heads and not (key_width and value_width):
+            raise UsageError(
+                f"{heads} heads do not divide a width of {width}; each head needs an equal share, or key_width and value_width"
+            )
+        if not 0 <= dropout < 1:
+            raise UsageError(f"dropout is a share of the weights, from 0 to below 1; not {dropout}")
+        self.width, self.heads, self.scale = width, heads, scale
+        self.total_key_width = (
+            heads * key_width or width
+        )  #     H × E, of all heads' queries together, and of their keys
+        self.total_value_width = heads * value_width or width  # H × F, of all heads' values together
         self.drop = Dropout(dropout)
-        self.output = linear(width, width)
+        self.output = linear(self.total_value_width, width, bias=bias)
 
     def split(self, x: Tensor, projections: int, layout: Padded | Packed) -> tuple[Tensor, ...]:
         """What one product gave, (projections − 1) × H × E + H × F numbers a token → [B, H, Q, E] each, values [.., F]."""
@@ -54,9 +79,11 @@ class MultiHead(Observed, Changeable):
         mixed = self.attend(query, key, value, mask)  #  [B, H, Q, F]
         if self.change.silent:
             mixed = mixed.index_fill(1, torch.tensor(self.change.silent, device=mixed.device), 0.0)
-        merged = layout.merge(mixed)  #                      [B, Q, D]
-        output: Tensor = self.output(merged)
-        self.note(head_outputs=mixed, merged=merged, output=output)
+        merged = layout.merge(mixed)  #                      [B, Q, H × F]
+        output: Tensor = self.output(merged)  #              [B, Q, D]
+        if self.recording:
+            rearranged = merged.view(*merged.shape[:-1], self.heads, -1)  # [B, Q, H, F]
+            self.note(head_outputs=mixed, rearranged=rearranged, merged=merged, output=output)
         return output
 
     def bias(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor | None:
@@ -72,26 +99,66 @@ class MultiHead(Observed, Changeable):
         bias = self.bias(query, key, mask)
         if bias is not None:
             mask = bias / temperature if mask is None else as_numbers(mask, query.dtype) + bias / temperature
-        learned = bias is not None and bias.requires_grad  # only the definition passes a gradient on to it
+        learned = mask is not None and mask.requires_grad  # only the definition passes a gradient on to it
         if not (self.recording or hard or temperature != 1.0 or learned):
             if query.device.type != "cpu":
-                return attend_fused(query, key, value, mask, dropout=self.drop.probability if self.training else 0.0)
+                dropout = self.drop.probability if self.training else 0.0
+                return attend_fused(query, key, value, mask, scale=self.scale, dropout=dropout)
             keep = self.drop.mask(query.shape[:-1] + key.shape[-2:-1], query)
-            return attend_batched(query, key, value, mask, keep=keep)
-        mixed, weights = attend(query, key, value, mask, temperature=temperature, hard=hard, drop=self.drop)
+            return attend_batched(query, key, value, mask, scale=self.scale, keep=keep)
+        mixed, weights = attend_unchecked(
+            query, key, value, mask, temperature=temperature, hard=hard, scale=self.scale, drop=self.drop
+        )
         if self.recording:
-            scores = query @ key.transpose(-2, -1) / query.size(-1) ** 0.5  # before temperature and mask
-            scores = scores if bias is None else scores + bias
-            self.note(query=query, key=key, value=value, scores=scores, weights=weights)
+            self._note_weights(query, key, value, bias, weights)
         return mixed
+
+    def _note_weights(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, weights: Tensor) -> None:
+        scores = (
+            query @ key.transpose(-2, -1) / (query.size(-1) ** 0.5 if self.scale else 1.0)
+        )  # before temperature and mask
+        scores = scores if bias is None else scores + bias
+        projected = {
+            f"projected_{name}": PADDED.merge(each)  # [B, H, K, E] → [B, K, H × E], as it was before it was split
+            for name, each in (("query", query), ("key", key), ("value", value))
+        }
+        self.note(**projected, query=query, key=key, value=value, scores=scores, weights=weights)
+
+    def _readable(self, mask: Tensor, query: Tensor, key: Tensor) -> Tensor:
+        """A mask from outside, if it fits; one that shows and hides by 0 and −inf as booleans, which know empty rows."""
+        scores = (*query.shape[:-1], key.size(-2))
+        require_mask(mask, scores)
+        if mask.dtype == torch.bool:
+            return mask
+        hidden = mask == float("-inf")
+        if not hidden.any():
+            return mask
+        if ((mask == 0) | hidden).all():
+            return ~hidden
+        if hidden.all(-1).any():
+            raise UsageError(
+                "a row of the mask hides every key by −inf; for a query that may look at nothing give booleans"
+            )
+        return mask
 
 
 class SelfAttention(MultiHead):
     """A sequence looks at itself; query, key and value come from one matrix product."""
 
-    def __init__(self, width: int, heads: int, dropout: float = 0.0, key_width: int = 0) -> None:
-        super().__init__(width, heads, dropout, key_width)
-        self.query_key_value = linear(width, self.total_key_width, self.total_key_width, self.total_value_width)
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        dropout: float = 0.0,
+        key_width: int = 0,
+        *,
+        value_width: int = 0,
+        bias: bool = True,
+        scale: bool = True,
+    ) -> None:
+        super().__init__(width, heads, dropout, key_width, value_width=value_width, bias=bias, scale=scale)
+        widths = self.total_key_width, self.total_key_width, self.total_value_width
+        self.query_key_value = linear(width, *widths, bias=bias)
 
     def forward(
         self,
@@ -101,41 +168,65 @@ class SelfAttention(MultiHead):
         layout: Padded | Packed = PADDED,
     ) -> Tensor:
         """x [B, Q, D] → [B, Q, D]. With a cache, x is what follows the positions in it."""
+        require_width(x, self.width, "a sequence")
         query, key, value = self.split(self.query_key_value(x), 3, layout)  # [B, H, Q, E], the values [B, H, Q, F]
         if cache is not None:
             key, value = cache.append(key, value)  #                          [B, H, K, E], [B, H, K, F]
+        elif mask is not None:
+            mask = self._readable(mask, query, key)
         return self.mix(query, key, value, mask, layout)
 
 
 class CrossAttention(MultiHead):
     """A sequence looks at a memory, which is read once and looked at often."""
 
-    def __init__(self, width: int, heads: int, dropout: float = 0.0, key_width: int = 0) -> None:
-        super().__init__(width, heads, dropout, key_width)
-        self.query = linear(width, self.total_key_width)
-        self.key_value = linear(width, self.total_key_width, self.total_value_width)
+    def __init__(
+        self,
+        width: int,
+        heads: int,
+        dropout: float = 0.0,
+        key_width: int = 0,
+        *,
+        value_width: int = 0,
+        memory_width: int = 0,
+        bias: bool = True,
+        scale: bool = True,
+    ) -> None:
+        """`memory_width` is M, that of the sequence which keys and values come from; 0: the same as the width."""
+        super().__init__(width, heads, dropout, key_width, value_width=value_width, bias=bias, scale=scale)
+        if memory_width < 0:
+            raise UsageError(f"a memory cannot be {memory_width} wide")
+        self.memory_width = memory_width or width
+        self.query = linear(width, self.total_key_width, bias=bias)
+        self.key_value = linear(self.memory_width, self.total_key_width, self.total_value_width, bias=bias)
 
     def project_memory(self, memory: Tensor, layout: Padded | Packed = PADDED) -> KeyValue:
-        """memory [B, K, D] → its keys [B, H, K, E] and values [B, H, K, F]."""
+        """memory [B, K, M] → its keys [B, H, K, E] and values [B, H, K, F]."""
+        require_width(memory, self.memory_width, "a memory")
         return KeyValue(*self.split(self.key_value(memory), 2, layout))
 
     def forward(
         self,
         x: Tensor,
-        memory: KeyValue | KeyValueCache,
+        memory: Tensor | KeyValue | KeyValueCache,
         mask: Tensor | None = None,
         layout: Padded | Packed = PADDED,
     ) -> Tensor:
-        """x [B, Q, D] → [B, Q, D]."""
+        """x [B, Q, D] → [B, Q, D]. The memory is [B, K, M], or what `project_memory` made of it, once for many looks."""
+        require_width(x, self.width, "a sequence")
+        looked_at = self.project_memory(memory) if isinstance(memory, Tensor) else memory
         (query,) = layout.split(self.query(x), 1, self.heads)  # [B, H, Q, E]
-        return self.mix(query, memory.key, memory.value, mask, layout)
+        if mask is not None and not isinstance(looked_at, KeyValueCache):
+            mask = self._readable(mask, query, looked_at.key)
+        return self.mix(query, looked_at.key, looked_at.value, mask, layout)
 
 
-def linear(inputs: int, *outputs: int) -> nn.Linear:
+def linear(inputs: int, *outputs: int, bias: bool = True) -> nn.Linear:
     """A Glorot-initialised layer; several fused side by side are initialised as if they stood alone."""
-    layer = nn.Linear(inputs, sum(outputs))
+    layer = nn.Linear(inputs, sum(outputs), bias=bias)
     with torch.no_grad():
         for weight in torch.split(layer.weight, list(outputs)):
             nn.init.xavier_uniform_(weight)
-        layer.bias.zero_()
+        if bias:
+            layer.bias.zero_()
     return layer

@@ -11,12 +11,16 @@ from typing import TypeAlias
 import torch
 from torch import Tensor, nn
 
+from regard.errors import UsageError
+
 AT_FIRST = 1_024
 """Rows that a table of sines has before a longer sequence asks for more."""
 
 
-def sinusoidal_table(positions: int, width: int) -> Tensor:
+def sinusoidal_positions(positions: int, width: int) -> Tensor:
     """[T, D]: sine and cosine interleaved, wavelengths from 2π to 10000·2π."""
+    if positions < 0 or width < 2 or width % 2:
+        raise UsageError(f"{positions} positions of width {width}: the width must be even (sine and cosine pairs)")
     position = torch.arange(positions, dtype=torch.float64)[:, None]
     frequency = torch.exp(torch.arange(0, width, 2, dtype=torch.float64) * (-math.log(10_000.0) / width))
     table = torch.empty(positions, width, dtype=torch.float64)
@@ -37,7 +41,7 @@ class SinusoidalPositions(nn.Module):
     def __init__(self, positions: int, width: int) -> None:
         super().__init__()
         self.positions = positions
-        self.register_buffer("table", sinusoidal_table(min(positions, AT_FIRST), width), persistent=False)
+        self.register_buffer("table", sinusoidal_positions(min(positions, AT_FIRST), width), persistent=False)
 
     def forward(self, positions: Tensor, end: int | None = None) -> Tensor:
         """`end` is beyond every position; who knows it spares a look at them."""
@@ -52,7 +56,7 @@ class SinusoidalPositions(nn.Module):
         if len(table) < min(end, self.positions):
             length = min(max(end, 2 * len(table)), self.positions)
             with torch.inference_mode(False):  # it outlasts whoever asked
-                table = self.table = sinusoidal_table(length, table.size(1)).to(table)
+                table = self.table = sinusoidal_positions(length, table.size(1)).to(table)
         return table
 
 
@@ -76,3 +80,8 @@ POSITIONS: dict[str, type[Positions]] = {
     "sinusoidal": SinusoidalPositions,
     "learned": LearnedPositions,
 }
+
+
+def positions_of(kind: str, positions: int, width: int) -> Positions | None:
+    """The module for what `model.positions` says; `none` adds nothing, and leaves a set."""
+    return None if kind == "none" else POSITIONS[kind](positions, width)

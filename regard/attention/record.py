@@ -6,9 +6,11 @@ that others may use the model meanwhile.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import local
+from types import ModuleType
 
 from torch import Tensor, nn
 
@@ -79,3 +81,13 @@ def record(model: nn.Module) -> Iterator[Record]:
         yield Record(noted)
     finally:
         here.noted = before
+
+
+class _Callable(ModuleType):
+    """`from regard.attention import record` finds this module once anybody imported it; so it is called like the function."""
+
+    def __call__(self, model: nn.Module) -> AbstractContextManager[Record]:
+        return record(model)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -1,7 +1,8 @@
 """Each query looks at every key it may, and takes a weighted mix of the values (the paper's section 3.2.1).
 
-`attend` is the definition. `attend_batched` is the same function with its gradient written out, for training on a CPU;
-`attend_fused` goes through torch's fused kernel, which never holds the weights. Tests hold the three equal.
+`attend` is the definition, for people: it looks at what it is given. `attend_unchecked` is the same without that look;
+`attend_batched` has its gradient written out, for training on a CPU; `attend_fused` goes through torch's fused kernel, which
+never holds the weights. Tests hold them equal.
 
 B batch · H heads · Q query positions · K key positions · E width of a query or key · F width of a value
 """
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from regard.attention.fitting import require_fit, require_temperature
 from regard.attention.masks import additive_mask
 
 
@@ -26,23 +28,45 @@ def attend(
     *,
     temperature: float = 1.0,
     hard: bool = False,
+    scale: bool = True,
     drop: Callable[[Tensor], Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The mix of values for each query, and the weights that made it. A query that may look at nothing gets zeros.
 
-    `mask` broadcasts to [B, H, Q, K]; True = may look, and numbers are added to the scores (masks.py).
-    `hard` puts all weight on the best key, shared if tied.
+    `query` [B, H, Q, E], `key` [B, H, K, E] and `value` [B, H, K, F], or with any other sizes before the last two that fit.
+    `mask` broadcasts to [B, H, Q, K]: booleans, True = may look; or real numbers, which are added to the scores. What could
+    be read either way, whole numbers or nothing but 0.0 and 1.0, is refused. Scores are divided by temperature · √E, without
+    `scale` by the temperature alone. `hard` puts all weight on the best key, the first of equals: the limit of a temperature
+    that falls towards 0, which is itself refused.
     """
-    scores = query @ key.transpose(-2, -1) / (temperature * query.size(-1) ** 0.5)  # [B, H, Q, K]
-    weights = to_weights(scores, mask, hard=hard)  #                              [B, H, Q, K], rows sum to 1
+    require_fit(query, key, value, mask)
+    require_temperature(temperature)
+    return attend_unchecked(query, key, value, mask, temperature=temperature, hard=hard, scale=scale, drop=drop)
+
+
+def attend_unchecked(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    temperature: float = 1.0,
+    hard: bool = False,
+    scale: bool = True,
+    drop: Callable[[Tensor], Tensor] | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The definition, line by line, for who knows that all fits."""
+    root = query.size(-1) ** 0.5 if scale else 1.0
+    scores = query @ key.transpose(-2, -1) / (temperature * root)  # [B, H, Q, K]
+    weights = to_weights(scores, mask, hard=hard)  #                 [B, H, Q, K], rows sum to 1
     mixed = drop(weights) if drop is not None else weights
-    return mixed @ value, weights  #                                                  [B, H, Q, F], [B, H, Q, K]
+    return mixed @ value, weights  #                                 [B, H, Q, F], [B, H, Q, K]
 
 
 def to_weights(scores: Tensor, mask: Tensor | None = None, *, hard: bool = False) -> Tensor:
     """Scores → weights over the last axis. Shared by every kind of attention."""
     if mask is not None and mask.dtype != torch.bool:
-        scores, mask = scores + mask, None
+        scores, mask = scores + mask, mask != float("-inf")
     if mask is not None:
         # The lowest finite number, not -inf: a row of -inf would make softmax and its gradient NaN.
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
@@ -51,16 +75,25 @@ def to_weights(scores: Tensor, mask: Tensor | None = None, *, hard: bool = False
 
 
 def hardmax(scores: Tensor) -> Tensor:
-    """All weight on the highest score; equal best scores share it."""
-    best = (scores == scores.amax(-1, keepdim=True)).to(scores.dtype)
-    return best / best.sum(-1, keepdim=True)
+    """All weight on the highest score, the first of equals."""
+    if not scores.size(-1):
+        return scores
+    return torch.zeros_like(scores).scatter(-1, scores.argmax(-1, keepdim=True), 1.0)
 
 
 def attend_fused(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *, dropout: float = 0.0
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    *,
+    scale: bool = True,
+    dropout: float = 0.0,
 ) -> Tensor:
     """Soft attention without the weights, in one kernel."""
-    mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+    mixed = functional.scaled_dot_product_attention(
+        query, key, value, attn_mask=mask, dropout_p=dropout, scale=None if scale else 1.0
+    )
     if mask is None or mask.dtype != torch.bool:
         return mixed
     return mixed.masked_fill(~mask.any(-1, keepdim=True), 0.0)
@@ -72,6 +105,7 @@ def attend_batched(
     value: Tensor,
     mask: Tensor | None = None,
     *,
+    scale: bool = True,
     keep: Tensor | None = None,
 ) -> Tensor:
     """Soft attention in two matrix products, and in four backward; `keep` [B, H, Q, K] is dropout's mask.
@@ -80,18 +114,22 @@ def attend_batched(
     """
     if mask is not None and mask.dtype == torch.bool:
         if not mask.any(-1).all():  # only the definition knows what to do for a query that may look at nothing
-            return attend(query, key, value, mask, drop=None if keep is None else lambda weights: weights * keep)[0]
+            drop = None if keep is None else lambda weights: weights * keep
+            return attend_unchecked(query, key, value, mask, scale=scale, drop=drop)[0]
         mask = additive_mask(mask, query.dtype)
+    factor = query.size(-1) ** -0.5 if scale else 1.0
     if not torch.is_grad_enabled():
-        return _mix(query, key, value, mask, keep)[0]
-    mixed: Tensor = _Attend.apply(query, key, value, mask, keep)  # type: ignore[no-untyped-call]
+        return _mix(query, key, value, mask, keep, factor)[0]
+    mixed: Tensor = _Attend.apply(query, key, value, mask, keep, factor)  # type: ignore[no-untyped-call]
     return mixed
 
 
-def _mix(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, keep: Tensor | None) -> tuple[Tensor, Tensor]:
-    """`mask` is added to the scores."""
-    scores, scale = query @ key.transpose(-2, -1), query.size(-1) ** -0.5  #      [B, H, Q, K]
-    scores = scores.mul_(scale) if mask is None else torch.add(mask, scores, alpha=scale, out=scores)
+def _mix(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, keep: Tensor | None, factor: float
+) -> tuple[Tensor, Tensor]:
+    """`mask` is added to the scores, which are multiplied by `factor`."""
+    scores = query @ key.transpose(-2, -1)  #                                     [B, H, Q, K]
+    scores = scores.mul_(factor) if mask is None else torch.add(mask, scores, alpha=factor, out=scores)
     weights = scores.softmax(-1)
     return (weights if keep is None else weights * keep) @ value, weights  #      [B, H, Q, F], [B, H, Q, K]
 
@@ -99,14 +137,21 @@ def _mix(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, keep: T
 class _Attend(torch.autograd.Function):
     @staticmethod
     def forward(
-        context: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, keep: Tensor | None
+        context: Any,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        mask: Tensor | None,
+        keep: Tensor | None,
+        factor: float,
     ) -> Tensor:
-        mixed, weights = _mix(query, key, value, mask, keep)
+        mixed, weights = _mix(query, key, value, mask, keep, factor)
+        context.factor = factor
         context.save_for_backward(query, key, value, weights, keep)
         return mixed
 
     @staticmethod
-    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None]:
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
         query, key, value, weights, keep = context.saved_tensors
         (of_mixed,) = gradients
         of_weights = of_mixed @ value.transpose(-2, -1)  #                        [B, H, Q, K]
@@ -114,5 +159,5 @@ class _Attend(torch.autograd.Function):
         if keep is not None:
             of_weights, kept = of_weights.mul_(keep), weights * keep
         of_value = kept.transpose(-2, -1) @ of_mixed  #                           [B, H, K, F]
-        of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype).mul_(query.size(-1) ** -0.5)
-        return of_scores @ key, of_scores.transpose(-2, -1) @ query, of_value, None, None
+        of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype).mul_(context.factor)
+        return of_scores @ key, of_scores.transpose(-2, -1) @ query, of_value, None, None, None

@@ -1,5 +1,7 @@
-"""Attention with one head, as recurrent and convolutional decoders use it: additive (Bahdanau et al. 2015), or a scaled
-dot product (Luong et al. 2015).
+"""Attention with one head, as recurrent and convolutional decoders use it: additive (Bahdanau et al. 2015), or a dot product.
+
+That with a matrix between query and key is what Luong et al. (2015) call *general*, without one their *dot*; both are here
+divided by √D, as the Transformer does it and they do not.
 
 S sentences · Q queries · K source positions · D width
 """
@@ -14,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.changes import Changeable
+from regard.attention.fitting import require_mask
 from regard.attention.record import Observed
 from regard.attention.scaled_dot import to_weights
 
@@ -52,7 +55,21 @@ class SingleHead(Observed, Changeable, ABC):
     def scores(self, query: Tensor, key: Tensor) -> Tensor:
         """query [S, Q, D] and key [S, K, D] → how well each fits each [S, Q, K]."""
 
-    def forward(self, query: Tensor, memory: Memory) -> AttentionOutput:
+    def read(self, memory: Tensor, mask: Tensor | None = None) -> Memory:
+        """memory [S, K, D] → what can be looked at, once for many looks; `mask` broadcasts to [S, 1, K] or [S, 1, 1, K]."""
+        mask = memory.new_ones(len(memory), 1, memory.size(1), dtype=torch.bool) if mask is None else mask
+        if mask.ndim == 4 and mask.size(1) == 1:
+            mask = mask.squeeze(1)  # what `padding_mask` makes for many heads, [S, 1, 1, K] → [S, 1, K]
+        require_mask(mask, (len(memory), 1, memory.size(1)))
+        return Memory(self.project_keys(memory), memory, mask)
+
+    def forward(self, query: Tensor, memory: Memory | Tensor, mask: Tensor | None = None) -> AttentionOutput:
+        """query [S, Q, D] looks at a memory [S, K, D], or at what `read` made of it."""
+        if isinstance(memory, Tensor):
+            memory = self.read(memory, mask)
+            found: AttentionOutput = self(query, memory)
+            self.note_outputs([found], memory)
+            return found
         silent, temperature, hard = self.change
         scores = self.scores(query, memory.key)  #                                   [S, Q, K]
         weights = to_weights(scores / temperature, memory.mask, hard=hard)  #    [S, Q, K]

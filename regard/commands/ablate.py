@@ -21,6 +21,12 @@ def ablate(
         list[str],
         typer.Option(metavar="KEY=VALUES", help="What to vary, such as model.heads=1,2. Repeatable. [the paper's]"),
     ] = [],  # noqa: B006
+    preset: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Without --vary: paper (its Table 3), or parts (the Transformer without each)."
+        ),
+    ] = "paper",
     seeds: Annotated[int, typer.Option(min=1, help="Trials of each row.")] = 2,
     data: DataFolder = None,
     overrides: Overrides = [],  # noqa: B006
@@ -29,13 +35,14 @@ def ablate(
     test: Annotated[str | None, typer.Option("--test", metavar="NAME", help="Test set. [the first]")] = None,
     as_json: Json = False,
 ) -> None:
-    """Train a recipe again and again with one thing changed, as in the paper's Table 3, and tell what each is worth.
+    """Train a recipe of any task again and again with one thing changed, and tell what each is worth.
 
-    Without `--vary`: heads, key width, layers, width, feed-forward, dropout, label smoothing and positions. Ctrl-C saves
-    and leaves; the same command goes on.
+    Without `--vary`: heads, key width, layers, width, feed-forward, dropout, label smoothing and positions, as in the paper's
+    Table 3. `--preset parts`: what does each part do? Without positions, residual, norm, scale, feed-forward, biases. Ctrl-C
+    saves and leaves; the same command goes on.
     """
     found = regard.ablate(
-        recipe, vary, seeds=seeds, overrides=overrides, data=data, run=run, workers=workers, test=test,
+        recipe, vary, seeds=seeds, overrides=overrides, data=data, run=run, workers=workers, test=test, preset=preset,
         command=command_line(),
     )  # fmt: skip
     if found.table is not None and as_json and found.finished:

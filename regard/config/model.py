@@ -38,8 +38,8 @@ class Model:
 class Attending(Model):
     """What every stack of attention layers can be told."""
 
-    feed_forward: int = setting(2_048, least=1, most=16 * WIDEST)
-    """Width of the hidden layer between two attentions (d_ff)."""
+    feed_forward: int = setting(2_048, most=16 * WIDEST)
+    """Width of the hidden layer between two attentions (d_ff); 0: layers have no feed-forward, and attend only."""
     heads: int = setting(8, least=1, most=MOST_HEADS)
     """Attention heads; must divide the width."""
     key_width: int = setting(0, most=WIDEST)
@@ -48,10 +48,21 @@ class Attending(Model):
     """Share of attention weights that is dropped in training."""
     activation_dropout: float = setting(0.0, below=1)
     """Share of the feed-forward's hidden layer that is dropped in training."""
-    norm: str = setting("post", choices=("post", "pre"))
-    """`post`: normalise after adding, as in the paper; `pre`: before each sub-layer, easier to train deep or fast."""
-    positions: str = setting("sinusoidal", choices=("sinusoidal", "learned"))
-    """`sinusoidal` (sine and cosine interleaved) or `learned`."""
+    norm: str = setting("post", choices=("post", "pre", "none"))
+    """`post`: normalise after adding, as in the paper; `pre`: before each sub-layer, easier to train deep or fast; `none`:
+    never."""
+    positions: str = setting("sinusoidal", choices=("sinusoidal", "learned", "none"))
+    """`sinusoidal` (sine and cosine interleaved), `learned`, or `none`: without them attention sees a set."""
+    residual: bool = True
+    """Add what a sub-layer found to what it was given (Add & Norm); `false`: what it was given is gone."""
+    scale: bool = True
+    """Divide scores by the root of the keys' width; `false`: dot products as they are."""
+    bias: bool = True
+    """Linear layers of attention and feed-forward add a learned bias; the paper's attention has none."""
+    activation: str = setting("relu", choices=("relu", "gelu", "swish"))
+    """Between the feed-forward's two layers: `relu` as in the paper, `gelu`, or `swish` (also called SiLU)."""
+    norm_epsilon: float = setting(1e-5, least=1e-12, most=1)
+    """What layer normalisation adds to the variance, against division by zero."""
 
     def impossible(self) -> Iterator[str]:
         yield from super().impossible()

@@ -16,6 +16,7 @@ from regard.config.aliases import PRESENT, drop_unheeded, renamed
 from regard.config.data import Data, is_plain
 from regard.config.field import bounds_of
 from regard.config.recipe import Recipe, TaskSettings
+from regard.config.synonyms import explain, explain_section
 from regard.config.tasks import TASKS, names, task_settings
 from regard.errors import ConfigError, UsageError, did_you_mean, shown
 
@@ -335,18 +336,21 @@ def _build_shallow(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[
     model = given.get("model", {})
     model, architecture = _shape(dict(model) if isinstance(model, dict) else {}, row, origin, mistakes)
     classes = {**row.sections, "model": row.architectures[architecture].settings}
+    known_settings = {section: [each.name for each in fields(kind)] for section, kind in classes.items()}
     for key, value in given.items():
         if key in classes and not isinstance(value, dict):
             mistakes.append(f"'{key}' must be a section [{key}]{origin.of(key)}")
         elif key not in (*classes, "name", "task"):
-            hint = did_you_mean(str(key), [*classes, "name", "task"])
+            hint = did_you_mean(str(key), [*classes, "name", "task"]) or explain_section(key, known_settings)
             mistakes.append(f"unknown setting {shown(key)}{origin.of(key)}.{hint}")
         if len(mistakes) > MOST_MISTAKES:
             break
     sections: dict[str, Any] = {}
     for section, kind in classes.items():
         content = model if section == "model" else given.get(section, {})
-        sections[section] = _read_section(section, kind, content if isinstance(content, dict) else {}, origin, mistakes)
+        content = content if isinstance(content, dict) else {}
+        unknown = {key: explain(section, key, known_settings) for key in content if key not in known_settings[section]}
+        sections[section] = _read_section(section, kind, content, unknown, origin, mistakes)
     recipe = row.recipe(name=str(name), task=row.name, **sections)
     return recipe, mistakes or [*recipe.impossible(), *_unknown_metric(recipe, row)]
 
@@ -379,7 +383,15 @@ def _shape(model: dict[str, Any], row: TaskSettings, origin: Origin, mistakes: l
     return {**sizes.get(size, {}), **model}, name
 
 
-def _read_section(section: str, kind: type, content: dict[str, Any], origin: Origin, mistakes: list[str]) -> Any:
+def _read_section(
+    section: str,
+    kind: type,
+    content: dict[str, Any],
+    unknown: Mapping[str, str],
+    origin: Origin,
+    mistakes: list[str],
+) -> Any:
+    """`unknown` are the keys that no setting has, each with a hint."""
     hints, known = get_type_hints(kind), {each.name: bounds_of(each) for each in fields(kind)}
     values: dict[str, Any] = {}
     for key, value in content.items():
@@ -387,10 +399,8 @@ def _read_section(section: str, kind: type, content: dict[str, Any], origin: Ori
             break
         name = f"{section}.{key}"
         where = origin.of(name)
-        if key not in known:
-            mistakes.append(
-                f"unknown setting {shown(name)}{where}.{did_you_mean(name, [f'{section}.{k}' for k in known])}"
-            )
+        if key in unknown:
+            mistakes.append(f"unknown setting {shown(name)}{where}.{unknown[key]}")
             continue
         try:
             values[key] = convert(value, hints[key])
@@ -430,3 +440,15 @@ def convert(value: Any, wanted: Any) -> Any:
         names = {int: "a whole number", float: "a number", str: "a text in quotes", bool: "true or false"}
         raise TypeError(names[wanted])
     return value
+
+
+def shape_name(recipe: Recipe) -> str:
+    """What to call a model: its size's name only where it has that size, and not where its numbers were changed."""
+    model, row = recipe.model, task_settings(recipe.task)
+    size = row.architectures[model.architecture].sizes.get(model.size)
+    if size is None:
+        return model.architecture
+    changed = {key: getattr(model, key) for key, value in size.items() if getattr(model, key) != value}
+    if not changed:
+        return f"{model.architecture} {model.size}"
+    return f"{model.architecture} of {', '.join(f'{key} {value}' for key, value in changed.items())}"

@@ -21,7 +21,7 @@ from typing import IO, Any
 from rich.console import Console
 
 from regard.data.progress import progress
-from regard.errors import DataError, visible
+from regard.errors import DataError, RegardError, visible
 from regard.files import below, replacing
 
 LARGEST = 10 * 10**9
@@ -81,6 +81,8 @@ def download(entry: str, folder: Path, name: str, opener: urllib.request.OpenerD
         try:
             answer = stack.enter_context((opener or https_opener()).open(url, timeout=60))
             length = size_of(answer)
+        except RegardError:  # of a redirection that is refused
+            raise
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise DataError(f"cannot download {url}: {error}") from None
         require_https(answer.geturl(), f"{url} leads to {answer.geturl()}, which")

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from regard.config import Recipe
 from regard.data.corpus import locate
 from regard.data.ids import CHECKSUM, MANIFEST, checksum, checksum_of, read_manifest
-from regard.errors import DataError
+from regard.errors import DataError, RegardError
 from regard.files import replacing
 
 FORMAT = 1
@@ -140,6 +140,8 @@ def _open(folder: Path, builder: Builder) -> Prepared:
         report = builder.report(manifest["report"])
         assets, train, valid = builder.open(folder, report)
         checksums = {name: stamp["sha256"] for name, stamp in manifest["inputs"].items()}
+    except RegardError:  # which says more
+        raise
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(f"{folder} is damaged ({error}); delete it and run `regard prepare` again") from None
     return Prepared(folder, assets, train, valid, report, checksums)

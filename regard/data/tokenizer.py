@@ -1,6 +1,7 @@
 """Text ↔ ids, by SentencePiece. The tokenizer is learned from the training text and travels inside the model file.
 
-What has no token of its own is spelled in bytes, so every text can be written and nothing is ever unknown.
+What has no token of its own is spelled in bytes, so every text can be written and nothing is unknown; but for `kind = "words"`,
+which has no bytes: there what is not in the vocabulary is unknown.
 """
 
 from __future__ import annotations
@@ -135,11 +136,12 @@ class Tokenizer:
         """Read what `to_dict` wrote."""
         names = ("joint",) if "joint" in stored else ("source", "target")
         try:
-            return cls(*(base64.b64decode(stored[name], validate=True) for name in names))
+            models = [base64.b64decode(stored[name], validate=True) for name in names]
         except (KeyError, ValueError, TypeError):
             raise DataError(
                 f"the stored tokenizer is damaged: it holds {shown(list(stored)) if stored else 'nothing'}"
             ) from None
+        return cls(*models)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokenizer) and self._models == other._models

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -130,7 +130,8 @@ def counts_of(metric: BLEU | CHRF, hypotheses: Sequence[str], references: Sequen
     )  # [sentences, counts]
 
 
-def _value(metric: BLEU | CHRF, counts: NDArray[np.int64]) -> float:
+def score_of(metric: BLEU | CHRF, counts: NDArray[np.int64]) -> float:
+    """Of counts that were added up."""
     return float(metric._compute_score_from_stats(counts.tolist()).score)
 
 
@@ -138,17 +139,8 @@ def compare_metric(
     metric: BLEU | CHRF, a: NDArray[np.int64], b: NDArray[np.int64], resamples: int, seed: int
 ) -> MetricComparison:
     """Paired bootstrap over what the metric counts in each sentence of two systems."""
-    generator = np.random.default_rng(seed)
-    values = np.empty((resamples, 2))
-    for row in values:
-        times = np.bincount(generator.integers(len(a), size=len(a)), minlength=len(a))  # [sentences]: how often drawn
-        row[:] = _value(metric, times @ a), _value(metric, times @ b)
-    scores = _value(metric, a.sum(0)), _value(metric, b.sum(0))
-    difference = scores[1] - scores[0]
-    differences = values[:, 1] - values[:, 0]
-    # Centred, the resampled differences are those of two equal systems. sacreBLEU's PairedTest counts only the strictly
-    # greater, of absolute values taken before centring: it finds a system significantly different from itself.
-    by_chance = np.abs(differences - differences.mean()) >= abs(difference)
+    scores, values, p_value = bootstrap(lambda counts: score_of(metric, counts), a, b, resamples, seed)
+    difference, differences = scores[1] - scores[0], values[:, 1] - values[:, 0]
     return MetricComparison(
         name="chrF2" if isinstance(metric, CHRF) else "BLEU",
         signature=f"{metric.get_signature().format()}|bs:{resamples}|seed:{seed}",
@@ -156,8 +148,25 @@ def compare_metric(
         intervals=(_interval(values[:, 0]), _interval(values[:, 1])),
         difference=difference,
         difference_interval=_interval(differences),
-        p_value=(int(by_chance.sum()) + 1) / (resamples + 1),
+        p_value=p_value,
     )
+
+
+def bootstrap(
+    score: Callable[[NDArray[Any]], float], a: NDArray[Any], b: NDArray[Any], resamples: int, seed: int
+) -> tuple[tuple[float, float], NDArray[np.float64], float]:
+    """The scores of two systems, those of each resample [resamples, 2], and how often chance alone separates them so far."""
+    generator = np.random.default_rng(seed)
+    values = np.empty((resamples, 2))
+    for row in values:
+        times = np.bincount(generator.integers(len(a), size=len(a)), minlength=len(a))  # [sentences]: how often drawn
+        row[:] = score(times @ a), score(times @ b)
+    scores = score(a.sum(0)), score(b.sum(0))
+    differences = values[:, 1] - values[:, 0]
+    # Centred, the resampled differences are those of two equal systems. sacreBLEU's PairedTest counts only the strictly
+    # greater, of absolute values taken before centring: it finds a system significantly different from itself.
+    by_chance = np.abs(differences - differences.mean()) >= abs(scores[1] - scores[0])
+    return scores, values, (int(by_chance.sum()) + 1) / (resamples + 1)
 
 
 def _interval(values: NDArray[np.float64]) -> Interval:
@@ -175,7 +184,7 @@ def _most_different(
     a, b = systems
     all_sentences = [
         SentenceComparison(
-            index + 1, references[index], (a[index], b[index]), (_value(metric, ours), _value(metric, theirs))
+            index + 1, references[index], (a[index], b[index]), (score_of(metric, ours), score_of(metric, theirs))
         )
         for index, (ours, theirs) in enumerate(zip(*counts, strict=True))
     ]

@@ -9,13 +9,15 @@ import numpy as np
 from torch import Tensor, nn
 
 from regard import config
+from regard.attention.multi_head import MultiHead
 from regard.data.tokenizer import END, START, UNKNOWN, Side, Tokenizer
-from regard.export.folder import describe, need, replacing, transformer_of
+from regard.export.folder import CTRANSLATE2, describe, need, replacing, transformer_of
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
 from regard.models.transformer import Transformer
 from regard.tasks.task import Trained
 
-NAME = "ctranslate2"
+NAME = CTRANSLATE2
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH"}
 
 
 def export_ctranslate2(trained: Trained, folder: Path, *, int8: bool = False, made_from: str = "") -> None:
@@ -38,10 +40,13 @@ def write_model(trained: Trained, folder: Path, *, int8: bool = False, made_from
 
 def specification(model: Transformer, settings: config.Transformer, tokenizer: Tokenizer) -> Any:
     """The model in CTranslate2's terms."""
-    from ctranslate2.specs import TransformerSpec
+    from ctranslate2.specs import Activation, TransformerSpec
 
     found = TransformerSpec.from_config(
-        (settings.encoder_layers, settings.decoder_layers), settings.heads, pre_norm=settings.norm == "pre"
+        (settings.encoder_layers, settings.decoder_layers),
+        settings.heads,
+        pre_norm=settings.norm == "pre",
+        activation=Activation[ACTIVATIONS[settings.activation]],
     )
     tokens: dict[Side, list[str]] = {
         side: tokenizer.tokens(range(tokenizer.size(side)), side) for side in ("source", "target")
@@ -51,9 +56,9 @@ def specification(model: Transformer, settings: config.Transformer, tokenizer: T
     found.config.unk_token, found.config.bos_token = tokens["target"][UNKNOWN], tokens["target"][START]
     found.config.eos_token, found.config.decoder_start_token = tokens["target"][END], tokens["target"][START]
     found.config.add_source_eos = True  # what a model of regard reads ends with the end
-    found.config.layer_norm_epsilon = nn.LayerNorm(1).eps
-    fill_embedding(found.encoder.embeddings[0], found.encoder, model.source_embedding)
-    fill_embedding(found.decoder.embeddings, found.decoder, model.target_embedding)
+    found.config.layer_norm_epsilon = settings.norm_epsilon
+    fill_embedding(found.encoder.embeddings[0], found.encoder, model.source_embedding, settings.max_positions)
+    fill_embedding(found.decoder.embeddings, found.decoder, model.target_embedding, settings.max_positions)
     for layer, reading in zip(found.encoder.layer, model.encoder, strict=True):
         fill_encoder_layer(layer, cast(EncoderLayer, reading))
     for layer, writing in zip(found.decoder.layer, model.decoder, strict=True):
@@ -65,24 +70,23 @@ def specification(model: Transformer, settings: config.Transformer, tokenizer: T
     return found
 
 
-def fill_embedding(embedding: Any, stack: Any, ours: Embedding) -> None:
-    assert ours.positions is not None, "every Transformer has positions"
+def fill_embedding(embedding: Any, stack: Any, ours: Embedding, max_positions: int) -> None:
     embedding.weight = values(ours.table.weight)
     stack.scale_embeddings = True  # by √D
-    stack.position_encodings.encodings = values(ours.positions.rows())
+    nothing = ours.table.weight.new_zeros(
+        max_positions, ours.table.embedding_dim
+    )  # CTranslate2 would add sines of its own
+    stack.position_encodings.encodings = values(nothing if ours.positions is None else ours.positions.rows())
 
 
 def fill_encoder_layer(layer: Any, ours: EncoderLayer) -> None:
-    fill_linear(layer.self_attention.linear[0], ours.self_attention.query_key_value)
-    fill_linear(layer.self_attention.linear[1], ours.self_attention.output)
-    fill_norm(layer.self_attention.layer_norm, ours.after_self.norm)
+    fill_self_attention(layer.self_attention, ours)
     fill_feed_forward(layer.ffn, ours)
 
 
 def fill_decoder_layer(layer: Any, ours: DecoderLayer) -> None:
-    fill_linear(layer.self_attention.linear[0], ours.self_attention.query_key_value)
-    fill_linear(layer.self_attention.linear[1], ours.self_attention.output)
-    fill_norm(layer.self_attention.layer_norm, ours.after_self.norm)
+    fill_self_attention(layer.self_attention, ours)
+    fill_scale(layer.attention, ours.cross_attention)
     fill_linear(layer.attention.linear[0], ours.cross_attention.query)
     fill_linear(layer.attention.linear[1], ours.cross_attention.key_value)
     fill_linear(layer.attention.linear[2], ours.cross_attention.output)
@@ -90,14 +94,29 @@ def fill_decoder_layer(layer: Any, ours: DecoderLayer) -> None:
     fill_feed_forward(layer.ffn, ours)
 
 
+def fill_self_attention(attention: Any, ours: EncoderLayer | DecoderLayer) -> None:
+    fill_scale(attention, ours.self_attention)
+    fill_linear(attention.linear[0], ours.self_attention.query_key_value)
+    fill_linear(attention.linear[1], ours.self_attention.output)
+    fill_norm(attention.layer_norm, ours.after_self.norm)
+
+
+def fill_scale(attention: Any, ours: MultiHead) -> None:
+    if not ours.scale:
+        attention.queries_scale = np.dtype("float32").type(1.0)
+
+
 def fill_feed_forward(network: Any, ours: EncoderLayer | DecoderLayer) -> None:
-    fill_linear(network.linear_0, ours.feed_forward.widen)
-    fill_linear(network.linear_1, ours.feed_forward.narrow)
-    fill_norm(network.layer_norm, ours.after_feed_forward.norm)
+    if ours.feed_forward is not None and ours.after_feed_forward is not None:  # a model without is refused before
+        fill_linear(network.linear_0, ours.feed_forward.widen)
+        fill_linear(network.linear_1, ours.feed_forward.narrow)
+        fill_norm(network.layer_norm, ours.after_feed_forward.norm)
 
 
 def fill_linear(linear: Any, ours: nn.Linear) -> None:
-    linear.weight, linear.bias = values(ours.weight), values(ours.bias)
+    linear.weight = values(ours.weight)
+    if ours.bias is not None:
+        linear.bias = values(ours.bias)
 
 
 def fill_norm(norm: Any, ours: nn.Module) -> None:

@@ -22,6 +22,7 @@ from regard.tasks.task import Trained
 
 FORMAT = 1
 DESCRIPTION = "regard.json"
+CTRANSLATE2 = "ctranslate2"
 BLOCK = 1 << 20  # bytes read at a time
 
 
@@ -32,19 +33,29 @@ def need(*packages: str) -> None:
             raise UsageError(f"this needs {name}: pip install 'regard[export]'")
 
 
-def refusal(trained: Trained) -> str:
-    """Why no other engine can take a model, or nothing."""
+def refusal(trained: Trained, engine: str) -> str:
+    """Why an engine cannot take a model, or nothing. In a graph of ONNX all can be said; CTranslate2 has layers of its own."""
     settings = trained.recipe.model
     if type(settings) is not config.Transformer:  # a plug-in's may derive from it, yet compute otherwise
         return f"takes Transformers; this is a model of the architecture {settings.architecture!r}"
     if settings.key_width:
         return f"takes heads of width / heads numbers; this model has model.key_width = {settings.key_width}"
+    if engine == CTRANSLATE2:
+        lacking = {
+            "norm": (settings.norm == "none", "layers that normalise"),
+            "residual": (not settings.residual, "layers that add what they were given"),
+            "feed_forward": (not settings.feed_forward, "layers with a feed-forward"),
+        }
+        for name, (lacks, wanted) in lacking.items():
+            if lacks:
+                value = json.dumps(getattr(settings, name))
+                return f"takes {wanted}; this model has model.{name} = {value}. The native engine and ONNX can"
     return ""
 
 
 def transformer_of(trained: Trained, engine: str) -> tuple[Transformer, config.Transformer]:
     """The model and its shape, if an engine can take them."""
-    if why := refusal(trained):
+    if why := refusal(trained, engine):
         raise UsageError(f"{engine} {why}")
     return cast("Transformer", trained.model), cast("config.Transformer", trained.recipe.model)
 

@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.attention.scaled_dot import attend
+from regard.attention.scaled_dot import attend_unchecked as attend
 from regard.data.tokenizer import END, PAD
 from regard.errors import CheckpointError
 from regard.export.folder import describe, need, read_description, replacing, transformer_of
-from regard.models.layers import DecoderLayer, Embedding, EncoderLayer, FeedForward, Residual
+from regard.models.layers import ACTIVATIONS, DecoderLayer, Embedding, EncoderLayer, Residual
 from regard.models.transformer import Transformer
 from regard.tasks.task import Trained
 
@@ -110,10 +110,10 @@ class Reader(nn.Module):
 
             def look(x: Tensor, attention: Any = attention) -> Tensor:
                 query, key, value = split(attention.query_key_value(x), 3, attention.heads)
-                return merge(attention, attend(query, key, value, may_look[:, None, None])[0])
+                return merge(attention, attend(query, key, value, may_look[:, None, None], scale=attention.scale)[0])
 
             x = around(layer.after_self, x, look)
-            x = around(layer.after_feed_forward, x, think(layer.feed_forward))
+            x = think(layer, x)
         memory = self.model.encoder_norm(x)
         read = [layer.cross_attention for layer in cast("Sequence[DecoderLayer]", self.model.decoder)]
         pairs = [split(attention.key_value(memory), 2, attention.heads) for attention in read]
@@ -145,34 +145,42 @@ class Writer(nn.Module):
                 query, key, value = split(own.query_key_value(x), 3, own.heads)  #   [N, H, 1, E]
                 keys.append(torch.cat([past_key[number], key], 2))
                 values.append(torch.cat([past_value[number], value], 2))
-                return merge(own, attend(query, keys[-1], values[-1])[0])
+                return merge(own, attend(query, keys[-1], values[-1], scale=own.scale)[0])
 
             def look_at_source(x: Tensor, number: int = number, cross: Any = cross) -> Tensor:
                 together = x.view(memory_key.size(1), -1, x.size(2))  # [S, W, D]: a sentence's memory is held once
                 (query,) = split(cross.query(together), 1, cross.heads)
-                mixed, _ = attend(query, memory_key[number], memory_value[number], may_look[:, None, None])
+                mixed, _ = attend(
+                    query, memory_key[number], memory_value[number], may_look[:, None, None], scale=cross.scale
+                )
                 return merge(cross, mixed).view(-1, 1, x.size(2))
 
             x = around(layer.after_self, x, look_back)
             x = around(layer.after_cross, x, look_at_source)
-            x = around(layer.after_feed_forward, x, think(layer.feed_forward))
+            x = think(layer, x)
         logits = self.model.output(self.model.decoder_norm(x))[:, 0]
         return logits, torch.stack(keys), torch.stack(values)
 
 
 def embed(embedding: Embedding, ids: Tensor, start: int) -> Tensor:
-    assert embedding.positions is not None, "every Transformer has positions"
     vectors: Tensor = embedding.table(ids) * embedding.scale
+    if embedding.positions is None:
+        return vectors
     return vectors + embedding.positions.table[start : start + ids.size(1)]
 
 
 def around(residual: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-    added: Tensor = x + sublayer(residual.norm(x) if residual.pre_norm else x)
-    return added if residual.pre_norm else residual.norm(added)
+    update = sublayer(residual.norm(x) if residual.pre_norm else x)
+    added = x + update if residual.adds else update
+    return added if residual.pre_norm else cast("Tensor", residual.norm(added))
 
 
-def think(feed_forward: FeedForward) -> Callable[[Tensor], Tensor]:
-    return lambda x: feed_forward.narrow(feed_forward.widen(x).relu())
+def think(layer: EncoderLayer | DecoderLayer, x: Tensor) -> Tensor:
+    network, residual = layer.feed_forward, layer.after_feed_forward
+    if network is None or residual is None:
+        return x
+    activate = ACTIVATIONS[network.activation]
+    return around(residual, x, lambda x: network.narrow(activate(network.widen(x))))
 
 
 def split(x: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:

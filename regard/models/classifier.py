@@ -13,10 +13,10 @@ from regard.attention.dropout import Dropout
 from regard.attention.layout import lay_out
 from regard.attention.masks import PAD, padding_mask
 from regard.attention.multi_head import linear
-from regard.attention.positions import POSITIONS
+from regard.attention.positions import positions_of
 from regard.attention.record import Observed
 from regard.models.encoder_decoder import embedding
-from regard.models.layers import Embedding, EncoderLayer
+from regard.models.layers import Embedding, EncoderLayer, last_norm
 
 MULTIPLIER = 6_364_136_223_846_793_005  # of Knuth's generator: odd, its bits without pattern
 NGRAM_SCALE = 20.0  # of an n-gram's weights: learned at the pace of all others, they would be too slow
@@ -28,10 +28,10 @@ class TextClassifier(Observed):
     def __init__(self, settings: config.TextEncoder, size: int, labels: int) -> None:
         super().__init__()
         self.max_positions, self.heads, self.pooling = settings.max_positions, settings.heads, settings.pooling
-        positions = POSITIONS[settings.positions](settings.max_positions, settings.width)
+        positions = positions_of(settings.positions, settings.max_positions, settings.width)
         self.embedding = Embedding(embedding(size, settings.width), settings.dropout, positions)
         self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
-        self.norm = nn.LayerNorm(settings.width) if settings.norm == "pre" else nn.Identity()
+        self.norm = last_norm(settings)
         self.drop = Dropout(settings.dropout)
         self.output = linear(settings.width, labels)
         self.ngram_bag = NgramBag(settings.ngrams, settings.buckets, labels) if settings.ngrams > 1 else None

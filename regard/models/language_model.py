@@ -18,10 +18,10 @@ from regard.attention.cache import KeyValueCache
 from regard.attention.dropout import Dropout
 from regard.attention.layout import PADDED, lay_out
 from regard.attention.masks import additive_mask, causal_mask
-from regard.attention.positions import POSITIONS
+from regard.attention.positions import positions_of
 from regard.models.autoregressive import AutoregressiveModel, DecoderState
 from regard.models.encoder_decoder import embedding
-from regard.models.layers import Embedding, EncoderLayer
+from regard.models.layers import Embedding, EncoderLayer, last_norm
 from regard.models.pointer import Pointer, PointerMemory, PointerOutput
 from regard.models.rnn import RecurrentStack, RecurrentState
 
@@ -112,10 +112,10 @@ class TransformerLanguageModel(LanguageModel):
         super().__init__()
         self.max_positions, self.heads = settings.max_positions, settings.heads
         table = embedding(size, settings.width)
-        positions = POSITIONS[settings.positions](settings.max_positions, settings.width)
+        positions = positions_of(settings.positions, settings.max_positions, settings.width)
         self.embedding = Embedding(table, settings.dropout, positions)
         self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
-        self.norm = nn.LayerNorm(settings.width) if settings.norm == "pre" else nn.Identity()
+        self.norm = last_norm(settings)
         self.drop = Dropout(settings.dropout)
         self.output = Output(output_weight(table, settings.tied), settings.cutoffs)
         self.pointer = Pointer(settings.width) if settings.pointer else None

@@ -6,7 +6,9 @@ B batch · S source positions · T target positions · D width
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from regard.attention.cache import KeyValueCache
@@ -36,7 +38,9 @@ class Embedding(Observed):
         """ids [B, T], the first of them at position `start` → [B, T, D], or as the layout has its tokens."""
         vectors = self.table(layout.pack(ids)) * self.scale  #          [B, T, D]
         if self.positions is None:
-            return self.drop(vectors)  # type: ignore[no-any-return]
+            alone: Tensor = self.drop(vectors)
+            self.note(vectors=vectors, output=alone)
+            return alone
         positions = self.positions(layout.positions(ids) + start, start + ids.size(1))  # [T, D]
         embedded: Tensor = self.drop(vectors + positions)  #            [B, T, D]
         self.note(vectors=vectors, positions=positions, output=embedded)
@@ -44,50 +48,90 @@ class Embedding(Observed):
 
 
 class Residual(Observed):
-    """Add & norm around a sub-layer: after adding as in the paper, or before the sub-layer (pre-norm)."""
+    """Add & norm around a sub-layer: after adding as in the paper, or before the sub-layer (pre-norm).
+
+    Either can be taken out: without adding, what the sub-layer was given is gone; without norm, sizes may grow.
+    """
 
     def __init__(self, config: Attending) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.width)
+        self.norm = nn.Identity() if config.norm == "none" else layer_norm(config)
         self.drop = Dropout(config.dropout)
-        self.pre_norm = config.norm == "pre"
+        self.pre_norm, self.adds = config.norm == "pre", config.residual
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         if self.pre_norm:
             normed = self.norm(x)
-            added = output = self.drop.add(x, sublayer(normed))
+            added = output = self.add(x, sublayer(normed))
         else:
-            added = self.drop.add(x, sublayer(x))
+            added = self.add(x, sublayer(x))
             normed = output = self.norm(added)
         self.note(added=added, normed=normed, output=output)
         return output
 
+    def add(self, x: Tensor, update: Tensor) -> Tensor:
+        return self.drop.add(x, update) if self.adds else self.drop(update)
+
+
+def layer_norm(config: Attending) -> nn.LayerNorm:
+    return nn.LayerNorm(config.width, eps=config.norm_epsilon)
+
+
+def last_norm(config: Attending) -> nn.Module:
+    """What a stack ends with: a pre-norm one leaves its last output unnormalised."""
+    return layer_norm(config) if config.norm == "pre" else nn.Identity()
+
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu_,  # the others need what they were given to find their gradient
+    "gelu": nn.functional.gelu,
+    "swish": nn.functional.silu,
+}
+
 
 class FeedForward(Observed):
-    """Two linear layers with a ReLU between, the same at every position (section 3.3)."""
+    """Two linear layers with a ReLU or its kind between, the same at every position (section 3.3)."""
 
     def __init__(self, config: Attending) -> None:
         super().__init__()
-        self.widen = linear(config.width, config.feed_forward)
-        self.narrow = linear(config.feed_forward, config.width)
+        self.widen = linear(config.width, config.feed_forward, bias=config.bias)
+        self.narrow = linear(config.feed_forward, config.width, bias=config.bias)
+        self.activation = config.activation
         self.drop = Dropout(config.activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        hidden = self.widen(x).relu_()
+        hidden = ACTIVATIONS[self.activation](self.widen(x))
         output: Tensor = self.narrow(self.drop(hidden))
         self.note(hidden=hidden, output=output)
         return output
 
 
-class EncoderLayer(nn.Module):
+class AttentionLayer(nn.Module):
+    """What encoder and decoder layers have in common: a feed-forward at their end, if any."""
+
+    feed_forward: FeedForward | None
+    after_feed_forward: Residual | None
+
+    def think(self, x: Tensor) -> Tensor:
+        """The last sub-layer."""
+        if self.feed_forward is None or self.after_feed_forward is None:
+            return x
+        return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]
+
+
+def attention_options(config: Attending) -> dict[str, Any]:
+    return dict(dropout=config.attention_dropout, key_width=config.key_width, bias=config.bias, scale=config.scale)
+
+
+class EncoderLayer(AttentionLayer):
     """Look at the text, all of it or what the mask shows, then think about it."""
 
     def __init__(self, config: Attending) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(config.width, config.heads, config.attention_dropout, config.key_width)
-        self.feed_forward = FeedForward(config)
+        self.self_attention = SelfAttention(config.width, config.heads, **attention_options(config))
+        self.feed_forward = FeedForward(config) if config.feed_forward else None
         self.after_self = Residual(config)
-        self.after_feed_forward = Residual(config)
+        self.after_feed_forward = Residual(config) if config.feed_forward else None
 
     def forward(
         self,
@@ -97,21 +141,20 @@ class EncoderLayer(nn.Module):
         cache: KeyValueCache | None = None,
     ) -> Tensor:
         """x [B, S, D] → [B, S, D], or as the layout has its tokens. With a cache, x is what follows the positions in it."""
-        x = self.after_self(x, lambda x: self.self_attention(x, mask, cache, layout))
-        return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]
+        return self.think(self.after_self(x, lambda x: self.self_attention(x, mask, cache, layout)))
 
 
-class DecoderLayer(nn.Module):
+class DecoderLayer(AttentionLayer):
     """Look at what is written so far, look at the source, then think about it."""
 
     def __init__(self, config: Attending) -> None:
         super().__init__()
-        self.self_attention = SelfAttention(config.width, config.heads, config.attention_dropout, config.key_width)
-        self.cross_attention = CrossAttention(config.width, config.heads, config.attention_dropout, config.key_width)
-        self.feed_forward = FeedForward(config)
+        self.self_attention = SelfAttention(config.width, config.heads, **attention_options(config))
+        self.cross_attention = CrossAttention(config.width, config.heads, **attention_options(config))
+        self.feed_forward = FeedForward(config) if config.feed_forward else None
         self.after_self = Residual(config)
         self.after_cross = Residual(config)
-        self.after_feed_forward = Residual(config)
+        self.after_feed_forward = Residual(config) if config.feed_forward else None
 
     def forward(
         self,
@@ -158,5 +201,4 @@ class DecoderLayer(nn.Module):
         layout: Padded | Packed,
     ) -> Tensor:
         x = self.after_self(x, attend_self)
-        x = self.after_cross(x, lambda x: self.cross_attention(x, memory, source_mask, layout))
-        return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]
+        return self.think(self.after_cross(x, lambda x: self.cross_attention(x, memory, source_mask, layout)))

@@ -16,10 +16,10 @@ from regard import config
 from regard.attention.cache import KeyValueCache
 from regard.attention.layout import PADDED, Packed, Padded, lay_out
 from regard.attention.masks import additive_mask, causal_mask, padding_mask
-from regard.attention.positions import POSITIONS, Positions
+from regard.attention.positions import Positions, positions_of
 from regard.models.autoregressive import DecoderState
 from regard.models.encoder_decoder import EncoderDecoder, embeddings, output_layer
-from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
+from regard.models.layers import DecoderLayer, Embedding, EncoderLayer, last_norm
 
 
 class Transformer(EncoderDecoder):
@@ -33,14 +33,12 @@ class Transformer(EncoderDecoder):
         self.target_embedding = Embedding(target, settings.dropout, self._positions(settings))
         self.encoder = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(settings) for _ in range(settings.decoder_layers))
-        pre = settings.norm == "pre"  # a pre-norm stack leaves its last output unnormalised
-        self.encoder_norm = nn.LayerNorm(settings.width) if pre else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(settings.width) if pre else nn.Identity()
+        self.encoder_norm, self.decoder_norm = last_norm(settings), last_norm(settings)
         self.output = output_layer(settings, target)
 
     @staticmethod
-    def _positions(settings: config.Transformer) -> Positions:
-        return POSITIONS[settings.positions](settings.max_positions, settings.width)
+    def _positions(settings: config.Transformer) -> Positions | None:
+        return positions_of(settings.positions, settings.max_positions, settings.width)
 
     def forward(self, source: Tensor, target: Tensor, packed: bool = False) -> Tensor:
         """All positions at once; with `packed`, padding is never computed on a CPU."""

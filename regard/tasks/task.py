@@ -8,7 +8,9 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from rich.console import Console
 from torch import nn
 
@@ -107,6 +109,48 @@ class Seen(Protocol):
 
 
 @dataclass(frozen=True)
+class Examples:
+    """A test set in memory: what models are given, and what is wanted of them."""
+
+    name: str
+    sources: list[str]
+    references: list[str]
+
+
+class Judged(Protocol):
+    """What a judge needs of a test set."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sources(self) -> list[str]: ...
+    @property
+    def references(self) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class Judge:
+    """How many runs are compared: by what each counts in every example, so that examples can be drawn again and again."""
+
+    metric: str
+    """As people read it: `BLEU`."""
+    test_sets: Callable[[Any], Sequence[Judged]]
+    """Of a recipe."""
+    answers: Callable[[Path, Judged], list[Any]]
+    """(A run folder, a test set) → what its model answers to each example, as JSON can hold it."""
+    counts: Callable[[Any, list[Any], Judged], NDArray[np.floating[Any]]]
+    """(Recipe, answers, test set) → [examples, counts], whose sum is all that the score needs."""
+    score: Callable[[Any, NDArray[np.floating[Any]]], float]
+    """(Recipe, summed counts) → the score."""
+    signature: Callable[[Any], str] = lambda recipe: ""
+    """Of a recipe: how exactly it is counted."""
+    lower: bool = False
+    """Whether less is better."""
+    by_validation: bool = False
+    """Whether a recipe that names no test set is judged on its validation text."""
+
+
+@dataclass(frozen=True)
 class Task:
     """One row of the table of tasks."""
 
@@ -137,6 +181,8 @@ class Task:
     """(Name of a model, texts or None, how many to read ahead, and options of its own) → one answer for each text."""
     view: Callable[..., Seen] | None = None
     """(Name of a model, a text or None, and options of its own) → what is to be seen."""
+    judge: Judge | None = None
+    """How experiments compare its runs."""
 
     @property
     def name(self) -> str:

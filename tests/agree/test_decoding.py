@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 import pytest
 import torch
@@ -120,10 +121,12 @@ def test_limits_are_a_function_of_the_sentence_and_of_the_position_table(tiny_tr
     assert max(len(each[0].tokens) for each in decode(model, given, flat, endless)) == model.max_positions
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_a_whole_model_on_the_fused_kernel_is_the_same(norm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre"}, {"scale": False}], ids=str)
+def test_a_whole_model_on_the_fused_kernel_is_the_same(
+    changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Outputs and gradients in single precision, with padded sources and a target that pads too."""
-    model, source = small_model(norm=norm).float(), ragged([7, 2, 5], seed=1)
+    model, source = small_model(**changes).float(), ragged([7, 2, 5], seed=1)
     read, wanted = ragged([6, 3, 4], seed=2), ragged([6, 3, 4], seed=3)
 
     def run() -> tuple[Tensor, dict[str, Tensor]]:
@@ -138,7 +141,7 @@ def test_a_whole_model_on_the_fused_kernel_is_the_same(norm: str, monkeypatch: p
 
     def fused(self: MultiHead, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         taken.append(self)
-        return attend_fused(query, key, value, mask)
+        return attend_fused(query, key, value, mask, scale=self.scale)
 
     monkeypatch.setattr(MultiHead, "attend", fused)
     torch.testing.assert_close(run(), plain, atol=1e-5, rtol=1e-5)

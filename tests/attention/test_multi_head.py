@@ -136,9 +136,9 @@ def test_attention_dropout_drops_weights_in_training_only() -> None:
 def test_away_from_the_cpu_the_fused_kernel_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
 
-    def watched(*given: Any, dropout: float) -> Tensor:
+    def watched(*given: Any, scale: bool, dropout: float) -> Tensor:
         taken.append(dropout)
-        return attend_fused(*given, dropout=dropout)
+        return attend_fused(*given, scale=scale, dropout=dropout)
 
     monkeypatch.setattr("regard.attention.multi_head.attend_fused", watched)
     with torch.device("meta"):

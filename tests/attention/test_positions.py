@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from regard.attention.layout import lay_out
-from regard.attention.positions import AT_FIRST, POSITIONS, LearnedPositions, SinusoidalPositions, sinusoidal_table
+from regard.attention.positions import AT_FIRST, POSITIONS, LearnedPositions, SinusoidalPositions, sinusoidal_positions
 from regard.models.layers import Embedding
 
 
 @pytest.mark.parametrize("width", [2, 6, 64])
 def test_sine_and_cosine_are_interleaved_as_in_the_paper(width: int) -> None:
-    table = sinusoidal_table(200, width)
+    table = sinusoidal_positions(200, width)
     assert table.shape == (200, width)
     for position in (0, 1, 2, 77, 199):
         for i in range(width // 2):
@@ -25,7 +25,7 @@ def test_sine_and_cosine_are_interleaved_as_in_the_paper(width: int) -> None:
 
 def test_a_shift_is_a_rotation() -> None:
     """The paper's reason for the choice: for any offset, later positions are one linear map of earlier ones."""
-    table = sinusoidal_table(100, 16).double()
+    table = sinusoidal_positions(100, 16).double()
     before, after = table[:50], table[7:57]
     solution = torch.linalg.lstsq(before, after).solution
     torch.testing.assert_close(before @ solution, after, atol=1e-4, rtol=0)
@@ -51,7 +51,7 @@ def test_only_learned_positions_learn_and_are_stored() -> None:
 def test_a_table_of_sines_grows_as_it_is_asked_for() -> None:
     """A model file may say a million positions; they take memory when a text is that long, and are the same numbers."""
     long = 5 * AT_FIRST + 3
-    whole, growing = sinusoidal_table(long, 8), SinusoidalPositions(long, 8)
+    whole, growing = sinusoidal_positions(long, 8), SinusoidalPositions(long, 8)
     assert len(growing.table) == AT_FIRST
     for places in (torch.arange(7), torch.tensor([AT_FIRST]), torch.tensor([3 * AT_FIRST, 2]), torch.arange(long)):
         assert torch.equal(growing(places), whole[places])
@@ -72,7 +72,7 @@ def test_the_longer_table_is_of_the_same_kind() -> None:
 def test_an_embedding_says_how_far_its_places_reach() -> None:
     """So nothing has to look at the places, which would make a GPU wait."""
     embedding = Embedding(torch.nn.Embedding(5, 4), 0.0, SinusoidalPositions(3 * AT_FIRST, 4))
-    table, ids = sinusoidal_table(3 * AT_FIRST, 4), torch.ones(2, 6, dtype=torch.long)
+    table, ids = sinusoidal_positions(3 * AT_FIRST, 4), torch.ones(2, 6, dtype=torch.long)
     vectors = embedding.table(ids) * embedding.scale
     assert torch.equal(embedding(ids, start=2 * AT_FIRST - 3), vectors + table[2 * AT_FIRST - 3 : 2 * AT_FIRST + 3])
     assert torch.equal(embedding(ids, layout=lay_out(ids, packed=True)), (vectors + table[:6]).flatten(0, 1))

@@ -14,7 +14,10 @@ from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.registry import build
 
 S, K, T, D, H, V, LAYERS = 2, 6, 5, 16, 4, 23, 2
-ATTENTION = {"query", "key", "value", "scores", "weights", "head_outputs", "merged", "output"}
+ATTENTION = {
+    "projected_query", "projected_key", "projected_value", "query", "key", "value", "scores", "weights",
+    "head_outputs", "rearranged", "merged", "output",
+}  # fmt: skip
 
 
 @pytest.fixture

@@ -49,10 +49,16 @@ VALUES = torch.tensor([[1.0, 0.0], [10.0, 0.0], [100.0, 5.0], [1000.0, 6.0]])
 
 
 @pytest.mark.parametrize(
-    ("query", "weights"), [(KEYS[1], [0.0, 1.0, 0.0, 0.0]), (KEYS[2], [0.0, 0.0, 0.5, 0.5])], ids=["one", "shared"]
+    ("query", "hard", "weights"),
+    [
+        (KEYS[1], False, [0.0, 1.0, 0.0, 0.0]),
+        (KEYS[1], True, [0.0, 1.0, 0.0, 0.0]),
+        (KEYS[2], False, [0.0, 0.0, 0.5, 0.5]),
+        (KEYS[2], True, [0.0, 0.0, 1.0, 0.0]),
+    ],
+    ids=["one", "one, hard", "shared", "the first of equals"],
 )
-@pytest.mark.parametrize("hard", [False, True])
-def test_known_answers(query: Tensor, weights: list[float], hard: bool) -> None:
+def test_known_answers(query: Tensor, hard: bool, weights: list[float]) -> None:
     mixed, found = attend(query[None], KEYS, VALUES, hard=hard)
     torch.testing.assert_close(found, torch.tensor([weights]))
     torch.testing.assert_close(mixed, torch.tensor([weights]) @ VALUES)
@@ -105,8 +111,27 @@ def test_temperature_leads_from_hard_to_even() -> None:
     )
 
 
-def test_equal_best_scores_share() -> None:
-    assert hardmax(torch.tensor([[1.0, 3.0, 3.0, 2.0]])).tolist() == [[0.0, 0.5, 0.5, 0.0]]
+def test_the_first_of_equal_best_scores_takes_all() -> None:
+    assert hardmax(torch.tensor([[1.0, 3.0, 3.0, 2.0]])).tolist() == [[0.0, 1.0, 0.0, 0.0]]
+    query, value = torch.zeros(3, 4), torch.randn(5, 2)  # every key scores 0
+    mask = torch.tensor([[True] * 5, [False, False, True, True, False], [False] * 5])
+    for each in (mask, torch.zeros(3, 5).masked_fill(~mask, -math.inf)):
+        mixed, weights = attend(query, torch.randn(5, 4), value, each, hard=True)
+        assert weights.tolist() == [[1, 0, 0, 0, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 0]]
+        assert torch.equal(mixed, torch.stack([value[0], value[2], torch.zeros(2)]))
+    assert attend(query, torch.empty(0, 4), torch.empty(0, 2), hard=True)[0].tolist() == [[0, 0]] * 3
+
+
+def test_a_row_of_minus_infinity_is_a_row_of_nothing() -> None:
+    query, key, value = (each.requires_grad_() for each in tensors())
+    shown = masks(Q, K)["some see nothing"]
+    assert shown is not None
+    added = torch.randn(B, H, Q, K).masked_fill(~shown, -math.inf)
+    mixed, weights = attend(query, key, value, added)
+    assert torch.equal(weights.sum(-1) == 0, ~shown.any(-1))
+    assert (weights[~shown] == 0).all()
+    mixed.sum().backward()
+    assert all(each.grad is not None and each.grad.isfinite().all() for each in (query, key, value))
 
 
 def test_huge_scores_stay_numbers() -> None:

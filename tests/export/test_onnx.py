@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from regard import config
+from regard.data.tokenizer import END, START
 from regard.decoding.options import Search
 from regard.errors import CheckpointError, UsageError
 from regard.export.onnx import OnnxModel, export_onnx
+from regard.models.transformer import Transformer
 from regard.tasks.translation.native import Native
-from tests.export.variants import each_variant, require_agreement, source_ids, trained
+from tests.export.variants import LACKING, each_variant, require_agreement, source_ids, trained
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -28,8 +31,21 @@ def test_every_kind_of_model_writes_the_same(
     export_onnx(model, tmp_path / "out")
     assert not model.model.training
     exported, sources = Native(OnnxModel(tmp_path / "out")), source_ids(model)
+    if variant in LACKING:  # at random, hardly anything that it writes is steady: compared step by step
+        require_same_logits(model.model, OnnxModel(tmp_path / "out"))
+        return
     for search in (Search(beam=1), Search(beam=4, nbest=3, no_repeat_ngram=2), Search(sample=True, nbest=2, seed=3)):
         require_agreement(model, exported, sources, search)
+
+
+def require_same_logits(ours: Transformer, theirs: OnnxModel) -> None:
+    source = torch.tensor([[9, 8, 7, END], [6, END, 0, 0]])
+    states: list[Any] = [ours.start(source), theirs.start(source)]
+    with torch.inference_mode():
+        for last in (torch.tensor([START, START]), torch.tensor([30, 40]), torch.tensor([50, 11])):
+            logits, states[0] = ours.step(last, states[0])
+            found, states[1] = theirs.step(last, states[1])
+            torch.testing.assert_close(found, logits, atol=1e-3, rtol=1e-4)
 
 
 def test_prefixes_batches_and_shapes(tiny_recipe: config.TranslationRecipe, tmp_path: Path) -> None:

@@ -26,7 +26,18 @@ VARIANTS: dict[str, dict[str, str | bool | int]] = {
     "untied": {"tied": False},
     "separate vocabularies": {"tied": False, "joint": False, "norm": "pre", "positions": "learned"},
     "unlike stacks": {"encoder_layers": 3, "decoder_layers": 1},
+    "no positions": {"positions": "none"},
+    "no scale": {"scale": False},
+    "no bias": {"bias": False},
+    "gelu": {"activation": "gelu"},
+    "swish, pre-norm": {"activation": "swish", "norm": "pre"},
+    "large epsilon": {"norm_epsilon": 0.3},
+    "no norm": {"norm": "none"},
+    "no residual": {"residual": False},
+    "no feed-forward": {"feed_forward": 0},
 }
+LACKING = {"no norm": "norm", "no residual": "residual", "no feed-forward": "feed_forward"}
+"""What CTranslate2's layers cannot do without."""
 each_variant = pytest.mark.parametrize("variant", VARIANTS)
 
 
@@ -38,13 +49,17 @@ def trained(variant: str, recipe: config.TranslationRecipe) -> Trained:
     tokenizer = train_tokenizer(made_up_sentences(1), made_up_sentences(2), tokens)
     torch.manual_seed(len(variant))
     model = build(recipe.model, tokenizer.size("source"), tokenizer.size("target"))
-    last = model.decoder_norm if recipe.model.norm == "pre" else model.decoder[-1].after_feed_forward.norm
+    layer = model.decoder[-1]
+    last = model.decoder_norm if recipe.model.norm == "pre" else (layer.after_feed_forward or layer.after_cross).norm
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter) * 0.1)
         # What is never written has no probability, as after training; CTranslate2 would share it out among the rest.
         # Nor has the end: where most of a beam ends at once, as it does at random, CTranslate2 forgets some of it.
-        last.bias[0] += 10
+        if recipe.model.norm == "none":  # then a bias of what it adds last
+            layer.feed_forward.narrow.bias[0] += 10
+        else:
+            last.bias[0] += 10
         model.output.weight[[PAD, START, END, UNKNOWN], 0] -= 5
     return Trained(model.eval(), recipe, TranslationAssets(tokenizer), {})
 

@@ -134,3 +134,19 @@ def test_a_fixed_context_loses_long_strings_and_attention_does_not(tmp_path: Pat
     attending = learn(task, MODELS["rnn-attention, dot, gru"], tmp_path / "attending", updates=320)
     assert task.solved(fixed, Search(beam=1)) < 0.1
     assert task.solved(attending, Search(beam=1)) > 0.5
+
+
+class Bags(Strings):
+    """What should become of a string is its digits in order: a question about a bag, not about a sequence."""
+
+    def draw(self, number: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        sources, _ = super().draw(number)
+        return sources, [np.sort(source) for source in sources]
+
+
+def test_without_positions_a_bag_is_learned_and_an_order_is_not(tmp_path: Path) -> None:
+    blind = config.Transformer(width=32, feed_forward=64, heads=2, encoder_layers=1, decoder_layers=1, dropout=0.0,
+                               max_positions=10, norm="pre", positions="none")  # fmt: skip
+    sorting, reversing = (kind(True, 1, range(3, 4)) for kind in (Bags, Strings))
+    assert sorting.solved(learn(sorting, blind, tmp_path / "bag", updates=200), Search(beam=1)) > 0.7
+    assert reversing.solved(learn(reversing, blind, tmp_path / "order", updates=200), Search(beam=1)) < 0.4

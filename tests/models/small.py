@@ -26,6 +26,22 @@ RIVALS: list[dict[str, Any]] = [
 ]
 
 
+TAKEN_OUT: list[dict[str, Any]] = [
+    {"positions": "none"},
+    {"residual": False},
+    {"norm": "none"},
+    {"scale": False},
+    {"feed_forward": 0},
+    {"bias": False},
+    {"activation": "gelu"},
+    {"activation": "swish", "norm": "pre"},
+    {"norm_epsilon": 0.2},
+    {"residual": False, "norm": "pre"},
+    {"positions": "none", "residual": False, "norm": "none", "scale": False, "feed_forward": 0, "bias": False},
+]
+"""Transformers that lack a part, or have another in its place."""
+
+
 def small_model(seed: int = 0, **changes: Any) -> Model:
     """In double precision, so that a law holds to twelve digits or is broken."""
     settings: dict[str, Any] = dict(width=16, encoder_layers=2, decoder_layers=3, dropout=0.1, max_positions=40)

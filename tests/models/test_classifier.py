@@ -13,6 +13,7 @@ from regard.attention.masks import PAD
 from regard.attention.record import record
 from regard.models.classifier import NgramBag, TextClassifier
 from regard.tasks.registry import build
+from tests.models.small import TAKEN_OUT
 
 POOLINGS = ("max", "mean", "first")
 SIZE, LABELS = 60, 3
@@ -47,6 +48,14 @@ def test_neither_padding_nor_company_changes_an_answer(pooling: str, norm: str, 
         torch.testing.assert_close(made(ids[row : row + 1, :length])[0], together[row], rtol=1e-5, atol=1e-5)
         torch.testing.assert_close(made(ids_of(1, 7, 12, 3, longest=30))[row], together[row], rtol=1e-5, atol=1e-5)
     assert together.std(0).min() > 1e-3
+
+
+@pytest.mark.parametrize("changes", TAKEN_OUT, ids=str)
+def test_nor_does_it_where_a_part_is_taken_out(changes: dict[str, Any]) -> None:
+    made, ids = model(**changes), ids_of(1, 7, 12, 3)
+    together = made(ids)
+    for row, length in enumerate((1, 7, 12, 3)):
+        torch.testing.assert_close(made(ids[row : row + 1, :length])[0], together[row], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)

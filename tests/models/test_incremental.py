@@ -10,12 +10,12 @@ from torch import Tensor
 
 from regard.data.tokenizer import START
 from regard.models.encoder_decoder import EncoderDecoder as Model
-from tests.models.small import RIVALS, VOCABULARY, assert_same, ragged, small_model
+from tests.models.small import RIVALS, TAKEN_OUT, VOCABULARY, assert_same, ragged, small_model
 
 TRANSFORMERS: list[dict[str, Any]] = [
     {}, {"norm": "pre"}, {"positions": "learned"}, {"decoder_layers": 1, "tied": False}, {"key_width": 3},
 ]  # fmt: skip
-KINDS = pytest.mark.parametrize("changes", [*TRANSFORMERS, *RIVALS], ids=str)
+KINDS = pytest.mark.parametrize("changes", [*TRANSFORMERS, *TAKEN_OUT, *RIVALS], ids=str)
 LENGTHS = [3, 9, 1, 6]
 SOURCE = ragged(LENGTHS, seed=1)
 

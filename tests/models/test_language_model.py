@@ -15,6 +15,7 @@ from regard.decoding.options import Search, SpecialTokens
 from regard.decoding.search import search
 from regard.models.language_model import LanguageModel, Output, RecurrentLanguageModel
 from regard.tasks.registry import build
+from tests.models.small import TAKEN_OUT
 
 VOCABULARY = 31
 KINDS: list[dict[str, Any]] = [
@@ -24,6 +25,7 @@ KINDS: list[dict[str, Any]] = [
     {"norm": "pre", "cutoffs": (5,), "tied": False},
     {"pointer": True},
     {"pointer": True, "norm": "pre", "cutoffs": (8, 20)},
+    *TAKEN_OUT,
     {"architecture": "rnn"},
     {"architecture": "rnn", "cell": "gru", "tied": False, "cutoffs": (8, 20)},
 ]

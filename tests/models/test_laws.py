@@ -9,12 +9,12 @@ import torch
 
 from regard.attention.record import record
 from regard.tasks.translation.training import translation_loss
-from tests.models.small import RIVALS, VOCABULARY, assert_same, ragged, small_model
+from tests.models.small import RIVALS, TAKEN_OUT, VOCABULARY, assert_same, ragged, small_model
 
 TRANSFORMERS: list[dict[str, Any]] = [
     {}, {"norm": "pre"}, {"positions": "learned"}, {"tied": False, "heads": 1}, {"key_width": 3},
 ]  # fmt: skip
-KINDS = pytest.mark.parametrize("changes", [*TRANSFORMERS, *RIVALS], ids=str)
+KINDS = pytest.mark.parametrize("changes", [*TRANSFORMERS, *TAKEN_OUT, *RIVALS], ids=str)
 LENGTHS = [7, 3, 1, 5]
 SIDES = {"encoder": ("source", "source"), "decoder": ("target", "target"), "cross": ("target", "source")}
 SOURCE, TARGET = ragged(LENGTHS, seed=1), ragged([6, 6, 6, 6], seed=2)
@@ -29,7 +29,8 @@ def test_the_future_cannot_change_the_past(changes: dict[str, Any]) -> None:
         other[:, cut:] = ragged([6 - cut] * 4, seed=cut + 10)
         after = model(SOURCE, other)
         assert_same(after[:, :cut], before[:, :cut])
-        assert (after[:, cut] - before[:, cut]).abs().amax() > 1e-3
+        if changes.get("residual", True):  # without, hardly a trace of the own token is left after three layers
+            assert (after[:, cut] - before[:, cut]).abs().amax() > 1e-3
         assert_same(model(SOURCE, TARGET[:, :cut]), before[:, :cut])
 
 

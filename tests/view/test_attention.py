@@ -385,3 +385,28 @@ def test_a_word_that_is_spelled_in_bytes_is_pointed_out() -> None:
 
 def test_it_is_short_to_read() -> None:
     assert len(repr(seen())) < 200
+
+
+def test_a_walk_through_what_was_taken_out(tiny_recipe: config.TranslationRecipe, tiny_tokenizer: Tokenizer) -> None:
+    """The page is told what the model lacks, and carries no numbers of it; what is there follows from what was before."""
+    bare = replace(
+        tiny_recipe.model, positions="none", residual=False, norm="none", scale=False, feed_forward=0, bias=False
+    )
+    torch.manual_seed(3)
+    model = build(bare, tiny_tokenizer.size("source"), tiny_tokenizer.size("target"))
+    looked = Translator(model, tiny_tokenizer, replace(tiny_recipe, model=bare)).attention(made_up_sentences(1, 2)[1])
+    found: Scene = json.loads(json.dumps(looked.to_dict(), allow_nan=False))
+    told = {name: found["shape"][name] for name in ("positions", "residual", "norm", "scale", "feed_forward", "bias")}
+    assert told == {
+        "positions": "none", "residual": False, "norm": "none", "scale": False, "feed_forward": 0, "bias": False,
+    }  # fmt: skip
+    assert found["positions"] is None
+    assert not [name for name in found["walk"] if "feed_forward" in name]
+    embedded = walked(found, "source_embedding")
+    assert "positions" not in embedded
+    np.testing.assert_array_equal(embedded["vectors"], embedded["output"])
+    attention, around = walked(found, "encoder.0.self_attention"), walked(found, "encoder.0.after_self")
+    np.testing.assert_array_equal(attention["output"], around["added"])  # nothing is added
+    np.testing.assert_array_equal(around["normed"], around["added"])  # nor normalised
+    scores = np.einsum("hqe,hke->hqk", attention["query"], attention["key"])  # and nothing divided
+    np.testing.assert_allclose(attention["scores"], scores, **ROUGH)

@@ -16,6 +16,8 @@ from regard.experiments.ablation.table import Table, draw, tabulate
 from regard.notes import note
 from regard.tasks.translation.workers import cores
 
+FOLDERS = {"parts": "parts"}  # what a preset's folder ends in; others are ablations as they always were
+
 
 @dataclass(frozen=True)
 class Ablated:
@@ -49,18 +51,19 @@ def ablate(
     run: str | Path | None = None,
     workers: int = 0,
     test: str | None = None,
+    preset: str = "paper",
     command: str = "",
 ) -> Ablated:
     """Train a recipe again and again with one thing changed, or go on with that, and tell what each change is worth.
 
-    `vary` are changes such as `model.heads=1,2`; without any, those of the paper's Table 3. Each is trained with `seeds`
-    seeds in the folder `run`, `workers` at a time (0: one for each core), and judged by the test set `test`. `command` is
+    `vary` are changes such as `model.heads=1,2`; without any, those of the `preset`: `paper` is Table 3 of the paper, `parts` a
+    Transformer without each of its parts. The recipe may be of any task. Each row is trained with `seeds` seeds in the folder `run`, `workers` at a time (0: one for each core), and judged by the test set `test`. `command` is
     what the page says made it.
     """
-    rows, left_out = read_rows(Path(recipe), overrides, None if data is None else Path(data), vary)
+    rows, left_out = read_rows(Path(recipe), overrides, None if data is None else Path(data), vary, preset)
     for reason in left_out:
         note(f"left out: {reason}")
-    folder = Path(run) if run is not None else Path("runs") / f"{rows[0].recipe.name}-ablate"
+    folder = Path(run) if run is not None else Path("runs") / f"{rows[0].recipe.name}-{FOLDERS.get(preset, 'ablate')}"
     test_set = chosen_test_set(rows[0].recipe, test)
     ablation = Ablation(rows, seeds, folder, test_set)
     left, workers = len(ablation.left()), workers or cores()

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
+from regard.experiments.ablation.reading import reading
 from regard.experiments.ablation.table import Line, Table, cells
 from regard.view.document import write_document
-from regard.view.report import both, render_report
+from regard.view.report import Both, both, render_report
 
 PAGE = "ablation.html"
 WIDTH, HEIGHT, MARGIN = 170, 22, 8
-COLUMNS = (
-    ("parameters", "매개변수"), ("validation loss", "검증 손실"), ("perplexity", "혼란도"), ("BLEU", "BLEU"),
-    ("to base", "기준 대비"), ("p", "p"), ("seconds", "초"),
-)  # fmt: skip
+TALLEST = 6.0  # of a loss above the lowest that a curve shows: one that cannot learn leaves room for the others
+SCORES = {"accuracy": ("accuracy", "정확도"), "perplexity": ("perplexity per word", "단어당 혼란도")}
 NOTE = (
-    "Each row changes one thing of the base and is trained anew with every seed. BLEU is the mean, ± the standard "
+    "Each row changes one thing of the base and is trained anew with every seed. The score is the mean, ± the standard "
     "deviation of seeds; a dot is a seed, the dashed line the base. Bold: beyond chance, of seeds (t-test with the spread "
     "of seeds pooled over rows) and of test sentences (paired bootstrap); p is the larger of the two, and at most about "
     "one mark in twenty is wrong.",
-    "각 행은 기준에서 한 가지만 바꾸어 시드마다 새로 학습한 결과입니다. BLEU는 평균 ± 시드 간 표준편차이고, 점 하나가 시드 "
+    "각 행은 기준에서 한 가지만 바꾸어 시드마다 새로 학습한 결과입니다. 점수는 평균 ± 시드 간 표준편차이고, 점 하나가 시드 "
     "하나, 점선이 기준입니다. 굵은 글씨는 시드의 우연(행 전체의 시드 분산을 합친 t 검정)으로도, 시험 문장의 우연(대응 "
     "부트스트랩)으로도 보기 어려운 차이입니다. p는 둘 가운데 큰 값이며, 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다.",
 )
@@ -51,27 +51,39 @@ def render_ablation(table: Table, command: str = "") -> str:
         (("seeds", "시드"), str(seeds)),
         (("signature", "시그니처"), table.signature),
     )
-    heads = "".join(f"<th scope='col'>{both(names)}</th>" for names in COLUMNS)
+    heads = "".join(f"<th scope='col'>{both(names)}</th>" for names in _columns(table))
     rows = "".join(_rows(table))
     table_markup = (
-        f"<div class='scroller' tabindex='0'><table class='ablation'><thead><tr><td></td><td>{_scale(table)}</td>{heads}"
+        f"<div class='scroller' tabindex='0'><table class='ablation'><thead><tr><td></td><td>{_scale(table)}</td>"
+        f"<td class='curve'>{both(('loss while learning', '학습 중 손실'))}</td>{heads}"
         f"</tr></thead><tbody>{rows}</tbody></table></div>"
     )
     heading, note = ("What each choice is worth", "선택 하나하나의 값어치"), both(NOTE if seeds > 1 else ONE_SEED)
     return render_report(table.recipe, heading, facts, table_markup, note, command, ["heads", "ablation"])
 
 
+def _columns(table: Table) -> tuple[Both, ...]:
+    return (
+        ("parameters", "매개변수"), ("validation loss", "검증 손실"), ("perplexity", "혼란도"),
+        SCORES.get(table.metric, (table.metric, table.metric)), ("to base", "기준 대비"), ("p", "p"), ("seconds", "초"),
+    )  # fmt: skip
+
+
 def _rows(table: Table) -> Iterator[str]:
     for line in table.lines:
         found = "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(line))
         marked = " class='marked'" if line.beyond_chance else ""
-        yield f"<tr{marked}><th scope='row'>{html.escape(line.change)}</th><td>{_dots(table, line)}</td>{found}</tr>"
+        pictures = f"<td>{_dots(table, line)}</td><td>{_curves(table, line)}</td>"
+        yield f"<tr{marked}><th scope='row'>{html.escape(line.change)}</th>{pictures}{found}</tr>"
+        across = f"colspan='{len(_columns(table)) + 3}'"
+        if any(told := reading(table, line)):
+            yield f"<tr class='reading'><td {across}>{both(told)}</td></tr>"
         for failure in line.failures:
-            yield f"<tr class='failure'><td colspan='{len(COLUMNS) + 2}'>{html.escape(failure)}</td></tr>"
+            yield f"<tr class='failure'><td {across}>{html.escape(failure)}</td></tr>"
 
 
 def _range(table: Table) -> tuple[float, float]:
-    values = [value for line in table.lines for value in line.bleus] or [0.0]
+    values = [value for line in table.lines for value in line.scores] or [0.0]
     return min(values), max(max(values), min(values) + 0.01)
 
 
@@ -90,20 +102,44 @@ def _scale(table: Table) -> str:
         f"<text x='{MARGIN - 4}' y='16'>{low:.1f}</text>"
         f"<text x='{WIDTH - MARGIN + 4}' y='16' text-anchor='end'>{high:.1f}</text>"
     )
-    return _picture(ends, f"BLEU {low:.1f} – {high:.1f}")
+    return _picture(ends, f"{table.metric} {low:.1f} – {high:.1f}")
 
 
 def _dots(table: Table, line: Line) -> str:
     """One dot per seed, a stroke at their mean, and the base's mean as a dashed line through all rows."""
-    if not line.bleus:
+    if not line.scores:
         return ""
     content = ""
-    if base := table.lines[0].bleus:
+    if base := table.lines[0].scores:
         place = _place(table, fmean(base))
         content += f"<line class='base' x1='{place:.1f}' x2='{place:.1f}' y1='0' y2='{HEIGHT}'/>"
-    mean = _place(table, fmean(line.bleus))
+    mean = _place(table, fmean(line.scores))
     content += f"<line class='mean' x1='{mean:.1f}' x2='{mean:.1f}' y1='4' y2='{HEIGHT - 4}'/>"
-    for seed, value in zip(line.seeds, line.bleus, strict=True):
+    for seed, value in zip(line.seeds, line.scores, strict=True):
         told = f"seed {seed}: {value:.2f}"
         content += f"<circle cx='{_place(table, value):.1f}' cy='{HEIGHT / 2}' r='4'><title>{told}</title></circle>"
-    return _picture(content, f"{line.change}: " + ", ".join(f"{value:.2f}" for value in line.bleus))
+    return _picture(content, f"{line.change}: " + ", ".join(f"{value:.2f}" for value in line.scores))
+
+
+def _curves(table: Table, line: Line) -> str:
+    """The validation loss of each seed over the updates, and the base's, dashed, behind it."""
+    points = [point for each in table.lines for curve in each.curves for point in curve]
+    points = [(update, loss) for update, loss in points if math.isfinite(loss)]
+    if not line.curves or not points:
+        return ""
+    last, low = max(update for update, _ in points), min(loss for _, loss in points)
+    high = max(low + 0.01, min(max(loss for _, loss in points), low + TALLEST))
+
+    def drawn(curve: Sequence[tuple[int, float]], name: str) -> str:
+        places = [
+            f"{MARGIN + (WIDTH - 2 * MARGIN) * update / max(1, last):.1f},"
+            f"{2 + (HEIGHT - 4) * (1 - (min(max(loss, low), high) - low) / (high - low)):.1f}"
+            for update, loss in curve
+            if math.isfinite(loss)
+        ]
+        return f"<polyline class='{name}' points='{' '.join(places)}'/>"
+
+    behind = [] if line is table.lines[0] else [drawn(curve, "base") for curve in table.lines[0].curves]
+    content = "".join([*behind, *(drawn(curve, "own") for curve in line.curves)])
+    ends = ", ".join(f"{curve[0][1]:.2f} – {curve[-1][1]:.2f}" for curve in line.curves if curve)
+    return _picture(content, f"{line.change}: {ends}")

@@ -1,17 +1,17 @@
-"""What an ablation varies: rows that each change one thing of a recipe. Unless stated they are those of the paper's
-Table 3, scaled to the recipe's model.
+"""What an ablation varies: rows that each change one thing of a recipe, of any task. Unless stated they are those of a preset:
+the paper's Table 3, scaled to the recipe's model, or the Transformer without each of its parts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from regard.config import Transformer, TranslationRecipe, recipes
-from regard.errors import ConfigError
+from regard.config import Attending, Recipe, recipes
+from regard.errors import ConfigError, UsageError, did_you_mean
 
 BASE = "base"
 LAYERS = ("model.encoder_layers", "model.decoder_layers")
@@ -26,21 +26,23 @@ class Row:
     """Names its run folders."""
     change: str
     """For people: `heads 4 → 1`."""
-    recipe: TranslationRecipe
+    recipe: Recipe
 
 
 def read_rows(
-    path: Path, overrides: Sequence[str], data: Path | None, vary: Sequence[str] = ()
+    path: Path, overrides: Sequence[str], data: Path | None, vary: Sequence[str] = (), preset: str = "paper"
 ) -> tuple[list[Row], list[str]]:
-    """The base and its variations, and what was left out of the paper's own since this recipe cannot have it.
+    """The base and its variations, and what was left out of the preset's since this recipe cannot have it.
 
     A variation that is asked for and cannot be, or changes nothing, is an error: all of them at once.
     """
-    base = recipes.load_as(TranslationRecipe, path, overrides, folder=data)
+    if preset not in PRESETS:
+        raise UsageError(f"no preset {preset!r}.{did_you_mean(preset, PRESETS)} There are {', '.join(PRESETS)}")
+    base = recipes.load(path, overrides, folder=data)
     recipes.require_data(base)
     rows = {BASE: Row(BASE, BASE, base)}
     mistakes: list[str] = []
-    for variation in vary or paper_variations(base):
+    for variation in vary or PRESETS[preset](base):
         try:
             found = list(_read(variation, base, path, overrides, data))
         except ConfigError as error:
@@ -60,35 +62,73 @@ def read_rows(
     return list(rows.values()), mistakes
 
 
-def paper_variations(recipe: TranslationRecipe) -> list[str]:
+def paper_variations(recipe: Recipe) -> list[str]:
     """The rows (A) to (E), as `--vary` would ask for them, of the settings that this model has."""
     model = recipe.model
     asked: dict[str, list[Any]] = {}
-    if isinstance(model, Transformer):
+    if isinstance(model, Attending):
         asked["model.heads"] = [1, 2 * model.heads]
         asked["model.key_width"] = [max(1, _key_width(model) // 2)]
-    together = model.encoder_layers == model.decoder_layers
-    for names in (",".join(LAYERS),) if together else LAYERS:
+    for names in _layers(recipe):
         layers = _value(recipe, names.split(",")[0])
         asked[names] = [max(1, layers // 2), layers + max(1, layers // 3)]
     asked["model.width"] = [model.width // 2]
-    if isinstance(model, Transformer):
+    if isinstance(model, Attending) and model.feed_forward:
         asked["model.feed_forward"] = [max(1, model.feed_forward // 2), 2 * model.feed_forward]
     asked["model.dropout"] = [0.0, min(0.5, 2 * model.dropout) or 0.1]
     asked["training.label_smoothing"] = [0.0, 0.2]
-    if isinstance(model, Transformer):
+    if isinstance(model, Attending):
         asked["model.positions"] = ["sinusoidal", "learned"]
+    if getattr(model, "pointer", False):
+        del asked["training.label_smoothing"]  # which a pointer cannot have
+    return _asked(recipe, asked)
+
+
+def part_variations(recipe: Recipe) -> list[str]:
+    """The Transformer without each of its parts, or with another in its place."""
+    if not isinstance(recipe.model, Attending):
+        raise UsageError(
+            f"the preset 'parts' takes a Transformer apart; this is a model of {recipe.model.architecture!r}"
+        )
+    return _asked(recipe, {
+        "model.positions": ["none"],
+        "model.residual": [False],
+        "model.norm": ["none", "pre", "post"],
+        "model.scale": [False],
+        "model.feed_forward": [0],
+        "model.bias": [False],
+        "model.activation": ["relu", "gelu", "swish"],
+        "model.norm_epsilon": [0.1],
+    })  # fmt: skip
+
+
+PRESETS: dict[str, Callable[[Recipe], list[str]]] = {"paper": paper_variations, "parts": part_variations}
+
+
+def _layers(recipe: Recipe) -> tuple[str, ...]:
+    """The settings that say how many layers there are, joined where they change together."""
+    model = recipe.model
+    if not hasattr(model, "encoder_layers"):
+        return ("model.layers",)
+    together = _value(recipe, LAYERS[0]) == _value(recipe, LAYERS[1])
+    return (",".join(LAYERS),) if together else LAYERS
+
+
+def _asked(recipe: Recipe, asked: dict[str, list[Any]]) -> list[str]:
+    """As `--vary` would ask for them, without what the recipe says already."""
     return [
-        f"{names}={value}"
+        f"{names}={_toml(value)}"
         for names, values in asked.items()
         for value in values
         if value != _value(recipe, names.split(",")[0])
     ]
 
 
-def _read(
-    variation: str, base: TranslationRecipe, path: Path, overrides: Sequence[str], data: Path | None
-) -> list[Row]:
+def _toml(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _read(variation: str, base: Recipe, path: Path, overrides: Sequence[str], data: Path | None) -> list[Row]:
     """`model.heads=1,2` is two rows; `model.encoder_layers,model.decoder_layers=1` is one that changes both."""
     left, equals, right = variation.partition("=")
     names, values = tuple(name.strip() for name in left.split(",")), [value.strip() for value in right.split(",")]
@@ -103,7 +143,7 @@ def _read(
     for value in values:
         changes = [f"{name}={value}" for name in names]
         try:
-            recipe = recipes.load_as(TranslationRecipe, path, [*overrides, *changes], folder=data)
+            recipe = recipes.load(path, [*overrides, *changes], folder=data)
         except ConfigError as error:
             mistakes += [f"--vary {variation}: {mistake.replace('--set', '--vary')}" for mistake in error.mistakes]
             continue
@@ -119,23 +159,23 @@ def _label(names: tuple[str, ...]) -> str:
     return "layers" if names == LAYERS else "+".join(re.sub(r"^(model|training)\.", "", name) for name in names)
 
 
-def _value(recipe: TranslationRecipe, name: str) -> Any:
+def _value(recipe: Recipe, name: str) -> Any:
     """What a setting stands for; of one that only the row's architecture has, nothing."""
     section, _, key = name.partition(".")
     return getattr(getattr(_resolved(recipe), section), key, "none")
 
 
 def _shown(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else _toml(value)
 
 
-def _resolved(recipe: TranslationRecipe) -> TranslationRecipe:
+def _resolved(recipe: Recipe) -> Recipe:
     """With the width of keys that 0 stands for."""
     model = recipe.model
     return (
-        replace(recipe, model=replace(model, key_width=_key_width(model))) if isinstance(model, Transformer) else recipe
+        replace(recipe, model=replace(model, key_width=_key_width(model))) if isinstance(model, Attending) else recipe
     )
 
 
-def _key_width(model: Transformer) -> int:
+def _key_width(model: Attending) -> int:
     return model.key_width or model.width // model.heads

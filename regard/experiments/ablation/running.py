@@ -14,15 +14,14 @@ from pathlib import Path
 
 from rich.progress import Progress, TaskID
 
-from regard.config import TranslationRecipe
+from regard.config import Recipe
 from regard.data.progress import progress
-from regard.errors import UsageError
-from regard.evaluation.scores import bleu
+from regard.errors import UsageError, did_you_mean
 from regard.experiments.ablation.rows import Row
-from regard.experiments.ablation.trials import LOG, Measured, Trial, basis, check, result_of, work
+from regard.experiments.ablation.trials import LOG, Measured, Trial, basis, check, judge_of, result_of, work
 from regard.run_log import read_metrics
 from regard.tasks.registry import prepare
-from regard.tasks.translation.evaluation import TestSet, choose, recipe_test_sets
+from regard.tasks.task import Judged
 from regard.training.stopping import StopRequest
 
 Results = dict[Trial, Measured | str]
@@ -35,17 +34,22 @@ def plan(rows: Sequence[Row], seeds: int, folder: Path) -> list[Trial]:
     return [Trial(row, seed, folder / f"{row.name}-seed{seed}") for seed in range(first, first + seeds) for row in rows]
 
 
-def chosen_test_set(recipe: TranslationRecipe, name: str | None) -> TestSet:
+def chosen_test_set(recipe: Recipe, name: str | None) -> Judged:
     """The test set of that name, or the recipe's first."""
-    if not recipe.data.test:
+    judge = judge_of(recipe)
+    if not (recipe.data.test or judge.by_validation):
         raise UsageError("an ablation is judged on a test set, and the recipe names none; see [data.test]")
-    return choose(recipe_test_sets(recipe), name)[0]
+    sets = {each.name: each for each in judge.test_sets(recipe)}
+    chosen = next(iter(sets)) if name is None else name
+    if chosen not in sets:
+        raise UsageError(f"no test set {chosen!r}.{did_you_mean(chosen, sets)} There are: {', '.join(sets)}")
+    return sets[chosen]
 
 
 class Ablation:
     """Trials, some of which may be over already. Making one prepares the corpus and refuses folders of other settings."""
 
-    def __init__(self, rows: Sequence[Row], seeds: int, folder: Path, test_set: TestSet) -> None:
+    def __init__(self, rows: Sequence[Row], seeds: int, folder: Path, test_set: Judged) -> None:
         self.test_set, trials = test_set, plan(rows, seeds, folder)
         for trial in trials:
             check(trial)
@@ -111,8 +115,9 @@ class Ablation:
             failures[trial] = result
         told = f"failed: {result}"
         if isinstance(result, Measured):
-            value = bleu(result.texts, self.test_set.references, trial.recipe.data.target_language)
-            told = f"loss {result.loss:.3f}  BLEU {value:.2f}  {result.seconds:.0f} s"
+            judge, recipe = judge_of(trial.recipe), trial.recipe
+            value = judge.score(recipe, judge.counts(recipe, result.answers, self.test_set).sum(0))
+            told = f"loss {result.loss:.3f}  {judge.metric} {value:.2f}  {result.seconds:.0f} s"
         bar.console.print(f"{trial.folder.name}  {told}", highlight=False, markup=False, soft_wrap=True)
         return failures
 

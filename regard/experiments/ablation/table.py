@@ -1,8 +1,8 @@
-"""Trials → table: what each change does to loss and BLEU, and whether chance could have done it.
+"""Trials → table: what each change does to loss and score, and whether chance could have done it.
 
 Two kinds of chance are asked. Would other seeds say the same? A t-test of the row's scores against the base's, with the
 spread of seeds pooled over all rows, since a few seeds of one row would tell too little of it. Would other sentences say
-the same? A paired bootstrap in which a sentence drawn brings along its translations by all seeds. A change must pass
+the same? A paired bootstrap in which a sentence drawn brings along its answers by all seeds. A change must pass
 both, so the larger p-value counts (an intersection-union test); Benjamini and Hochberg's rule then allows for the many
 rows.
 """
@@ -11,21 +11,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table as Drawn
 from rich.text import Text
 
 from regard.data.progress import progress
-from regard.evaluation.compare import compare_metric, counts_of
-from regard.evaluation.scores import bleu, bleu_for
+from regard.evaluation.compare import bootstrap
 from regard.experiments.ablation.rows import BASE, Row
-from regard.experiments.ablation.trials import Measured, Trial
-from regard.tasks.translation.evaluation import TestSet
+from regard.experiments.ablation.trials import Measured, Trial, judge_of
+from regard.tasks.task import Judged
 from regard.tasks.translation.heads_page import shown
 
 CHANCE = 0.05
@@ -44,11 +44,13 @@ class Line:
     parameters: int | None
     seeds: list[int]
     losses: list[float]
-    bleus: list[float]
+    scores: list[float]
     seconds: list[float]
     failures: list[str]
+    curves: list[list[tuple[int, float]]] = field(default_factory=list)
+    """Of each seed, the validation loss after so many updates."""
     difference: float | None = None
-    """Mean BLEU minus that of the base."""
+    """Mean score minus that of the base."""
     p_values: dict[str, float] | None = None
     """By what might be chance: `sentences`, and `seeds` where there are several."""
     beyond_chance: bool = False
@@ -60,7 +62,7 @@ class Line:
     @property
     def perplexity(self) -> float:
         """Of a validation token."""
-        return math.exp(fmean(self.losses))
+        return math.exp(min(700.0, fmean(self.losses)))  # more has no number
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,9 @@ class Table:
     updates: int
     signature: str
     lines: list[Line]
+    metric: str = "BLEU"
+    lower: bool = False
+    """Whether less of it is better."""
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -82,56 +87,52 @@ class Table:
                 "p_value": line.p_value,
                 "loss": fmean(line.losses) if line.losses else None,
                 "perplexity": line.perplexity if line.losses else None,
-                "bleu": fmean(line.bleus) if line.bleus else None,
-                "spread": stdev(line.bleus) if len(line.bleus) > 1 else None,
+                "score": fmean(line.scores) if line.scores else None,
+                "spread": stdev(line.scores) if len(line.scores) > 1 else None,
             }
         return plain
 
 
-def tabulate(rows: Sequence[Row], results: Mapping[Trial, Measured | str], test_set: TestSet) -> Table:
+def tabulate(rows: Sequence[Row], results: Mapping[Trial, Measured | str], test_set: Judged) -> Table:
     """The table of what has been measured so far, with a progress bar."""
     base = rows[0].recipe
-    language, metric = base.data.target_language, bleu_for(base.data.target_language)
+    judge = judge_of(base)
     lines, counts = [], {}
+
+    def score(counted: NDArray[Any]) -> float:
+        return judge.score(base, counted)
+
     with progress() as bar:
         for row in bar.track(rows, description="Scoring"):
             ended = {trial.seed: result for trial, result in results.items() if trial.row.name == row.name}
             measured = {seed: result for seed, result in sorted(ended.items()) if isinstance(result, Measured)}
             failures = [f"seed {seed}: {result}" for seed, result in sorted(ended.items()) if isinstance(result, str)]
-            texts = [result.texts for result in measured.values()]
-            if texts:
-                counts[row.name] = np.sum(
-                    [counts_of(metric, each, test_set.references) for each in texts], 0
-                )  # [sentences, counts]
+            counted = [judge.counts(base, result.answers, test_set) for result in measured.values()]
+            if counted:
+                counts[row.name] = np.sum(counted, 0)  # [examples, counts]
             lines.append(Line(
                 row.name, row.change, next((result.parameters for result in measured.values()), None), list(measured),
-                [result.loss for result in measured.values()],
-                [bleu(each, test_set.references, language) for each in texts],
-                [result.seconds for result in measured.values()], failures,
+                [result.loss for result in measured.values()], [score(each.sum(0)) for each in counted],
+                [result.seconds for result in measured.values()], failures, [result.curve for result in measured.values()],
             ))  # fmt: skip
         compared = []
         for line in bar.track(lines, description="Comparing"):
             by_sentences = None
             if line.row != BASE and line.row in counts and BASE in counts:
-                by_sentences = compare_metric(metric, counts[BASE], counts[line.row], RESAMPLES, 1).p_value
-            compared.append(_against(lines[0], line, by_sentences, [each.bleus for each in lines]))
-    signature = metric.get_signature().format()
+                by_sentences = bootstrap(score, counts[BASE], counts[line.row], RESAMPLES, 1)[2]
+            compared.append(_against(lines[0], line, by_sentences, [each.scores for each in lines]))
     return Table(
-        base.name,
-        test_set.name,
-        len(test_set.references),
-        base.training.updates,
-        signature,
-        mark_beyond_chance(compared),
-    )
+        base.name, test_set.name, len(test_set.references), base.training.updates, judge.signature(base),
+        mark_beyond_chance(compared), judge.metric, judge.lower,
+    )  # fmt: skip
 
 
 def _against(base: Line, line: Line, by_sentences: float | None, everybody: list[list[float]]) -> Line:
     if by_sentences is None:
         return line
-    difference = fmean(line.bleus) - fmean(base.bleus)
+    difference = fmean(line.scores) - fmean(base.scores)
     p_values = {"sentences": by_sentences}
-    if (by_seeds := seeds_p_value(line.bleus, base.bleus, everybody)) is not None:
+    if (by_seeds := seeds_p_value(line.scores, base.scores, everybody)) is not None:
         p_values["seeds"] = by_seeds
     return replace(line, difference=difference, p_values=p_values)
 
@@ -167,10 +168,11 @@ def draw(table: Table, console: Console) -> None:
         console = Console(file=console.file, width=max(WIDE, console.width))
     drawn = Drawn(box=None, pad_edge=False, header_style="dim")
     drawn.add_column("", no_wrap=True)
-    for name in ("weights", "loss", "ppl", "BLEU", "to base", "p", "s"):
+    for name in ("weights", "loss", "ppl", table.metric, "to base", "p", "s"):
         drawn.add_column(name, justify="right", no_wrap=True)
     for line in table.lines:
-        style = "" if not line.beyond_chance else "bold green" if (line.difference or 0) > 0 else "bold red"
+        better = ((line.difference or 0) > 0) != table.lower
+        style = "" if not line.beyond_chance else "bold green" if better else "bold red"
         found = cells(line)
         if line.beyond_chance:
             found[DIFFERENCE] = f"*{found[DIFFERENCE]}"
@@ -187,16 +189,21 @@ def draw(table: Table, console: Console) -> None:
 
 
 def cells(line: Line) -> list[str]:
-    """Parameters, loss, perplexity, BLEU, difference, p-value and seconds, as people read them."""
-    if not line.bleus:
+    """Parameters, loss, perplexity, score, difference, p-value and seconds, as people read them."""
+    if not line.scores:
         return ["", "", "", "failed" if line.failures else "to come", "", "", ""]
-    spread = f" ± {stdev(line.bleus):.2f}" if len(line.bleus) > 1 else ""
+    spread = f" ± {stdev(line.scores):.2f}" if len(line.scores) > 1 else ""
     difference = "" if line.difference is None else shown(line.difference)
     p_value = "" if line.p_value is None else f"{line.p_value:.3f}"
     return [
-        f"{line.parameters:,}", f"{fmean(line.losses):.3f}", f"{line.perplexity:.2f}",
-        f"{fmean(line.bleus):.2f}{spread}", difference, p_value, f"{fmean(line.seconds):.0f}",
+        f"{line.parameters:,}", f"{fmean(line.losses):.3f}", _short(line.perplexity),
+        f"{_short(fmean(line.scores))}{spread}", difference, p_value, f"{fmean(line.seconds):.0f}",
     ]  # fmt: skip
+
+
+def _short(value: float) -> str:
+    """Of a model that cannot learn, perplexities have no end of digits."""
+    return f"{value:.2f}" if value < 1e6 else f"{value:.1e}"
 
 
 def note(table: Table) -> str:

@@ -12,7 +12,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from multiprocessing import connection, parent_process
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,19 @@ from typing import Any
 import torch
 from rich.console import Console
 
-import regard
-from regard.config import TranslationRecipe, recipes
+from regard.config import Recipe, recipes
 from regard.config.field import free_settings
-from regard.errors import CheckpointError, RegardError
+from regard.errors import CheckpointError, RegardError, UsageError
 from regard.experiments.ablation.rows import Row
 from regard.files import replacing
+from regard.run_log import read_metrics
 from regard.runs import CONFIG, check_same_run, train
 from regard.tasks.registry import count_parameters, find_task, prepare
+from regard.tasks.task import Judge, Judged
 from regard.tasks.trained import load_trained
-from regard.tasks.translation.evaluation import TestSet
 
 RESULT, LOG = "trial.json", "log.txt"
+FORMER = {"texts": "answers"}  # what a trial of before called it
 LENGTH = (
     "updates",
     "minutes",
@@ -48,7 +49,7 @@ class Trial:
     folder: Path
 
     @property
-    def recipe(self) -> TranslationRecipe:
+    def recipe(self) -> Recipe:
         return replace(self.row.recipe, training=replace(self.row.recipe.training, seed=self.seed, threads=1))
 
 
@@ -61,11 +62,21 @@ class Measured:
     """Per token of the validation text, without label smoothing, of the model that the run left."""
     seconds: float
     """Spent on updates."""
-    texts: list[str]
-    """Translations of the test set."""
+    answers: list[Any]
+    """To each example of the test set, as the task's judge counts them."""
+    curve: list[tuple[int, float]] = field(default_factory=list)
+    """The validation loss after so many updates."""
 
 
-def basis(trial: Trial, test_set: TestSet, checksums: Mapping[str, str]) -> dict[str, Any]:
+def judge_of(recipe: Recipe) -> Judge:
+    """How runs of this recipe are compared."""
+    judge = find_task(recipe.task).judge
+    if judge is None:
+        raise UsageError(f"runs of the task {recipe.task!r} cannot be compared: its row names no judge")
+    return judge
+
+
+def basis(trial: Trial, test_set: Judged, checksums: Mapping[str, str]) -> dict[str, Any]:
     """All that a trial's result rests on: with anything else it would have to be made again."""
     settings = recipes.to_dict(trial.recipe)
     for key in free_settings(trial.recipe.data):
@@ -93,12 +104,14 @@ def result_of(trial: Trial, basis: Mapping[str, Any]) -> Measured | str | None:
         content = json.loads((trial.folder / RESULT).read_text(encoding="utf-8"))
         if content["basis"] != basis:
             return None
-        return str(content["error"]) if "error" in content else Measured(**content["measured"])
+        if "error" in content:
+            return str(content["error"])
+        return Measured(**{FORMER.get(name, name): value for name, value in content["measured"].items()})
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def work(trial: Trial, test_set: TestSet, basis: Mapping[str, Any]) -> None:
+def work(trial: Trial, test_set: Judged, basis: Mapping[str, Any]) -> None:
     """The whole life of a trial's process. SIGTERM stops it politely, as it stops `regard train`."""
     if hasattr(os, "setpgrp"):
         os.setpgrp()  # Ctrl-C is for the parent, which passes it on once
@@ -106,7 +119,7 @@ def work(trial: Trial, test_set: TestSet, basis: Mapping[str, Any]) -> None:
     carry_out(trial, test_set, basis)
 
 
-def carry_out(trial: Trial, test_set: TestSet, basis: Mapping[str, Any]) -> None:
+def carry_out(trial: Trial, test_set: Judged, basis: Mapping[str, Any]) -> None:
     """Train, or go on, and write down what it came to; one that is interrupted leaves only its run folder."""
     trial.folder.mkdir(parents=True, exist_ok=True)
     (trial.folder / RESULT).unlink(missing_ok=True)
@@ -124,15 +137,17 @@ def carry_out(trial: Trial, test_set: TestSet, basis: Mapping[str, Any]) -> None
         temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def measure(trial: Trial, test_set: TestSet, seconds: float) -> Measured:
+def measure(trial: Trial, test_set: Judged, seconds: float) -> Measured:
     """Look at the model that a finished run left."""
     recipe = trial.recipe
     trained = load_trained(trial.folder)
     task = find_task(recipe.task).training(recipe, prepare(recipe, show=False), 1, torch.device("cpu"))
     with torch.inference_mode():
         loss = task.validate(trained.model)["loss"]
-    texts = [translation.text for translation in regard.load(trial.folder, task="translation").stream(test_set.sources)]
-    return Measured(count_parameters(recipe.model, *trained.assets.sizes), loss, seconds, texts)
+    answers = judge_of(recipe).answers(trial.folder, test_set)
+    lines = [line for line in read_metrics(trial.folder) if line.get("kind") == "valid" and "loss" in line]
+    curve = [(int(line["update"]), float(line["loss"])) for line in lines]
+    return Measured(count_parameters(recipe.model, *trained.assets.sizes), loss, seconds, answers, curve)
 
 
 def _leave_with_parent() -> None:

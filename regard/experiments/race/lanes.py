@@ -136,7 +136,7 @@ def widest(model: config.Translating, tokenizer: config.Tokenizer, limit: int) -
 
     def of(times: int) -> config.Translating:
         changes: dict[str, Any] = {"width": times * step}
-        if isinstance(model, config.Transformer):
+        if isinstance(model, config.Transformer) and model.feed_forward:
             changes["feed_forward"] = max(1, round(model.feed_forward * times * step / model.width))
         return replace(model, **changes)
 

@@ -13,6 +13,7 @@ from regard.models.classifier import TextClassifier
 from regard.tasks.classification import verbs
 from regard.tasks.classification.assets import ClassificationAssets, open_prepared
 from regard.tasks.classification.classifier import Classifier
+from regard.tasks.classification.judging import JUDGE
 from regard.tasks.classification.training import (
     ClassificationTraining,
     rehearsed_batch,
@@ -60,4 +61,5 @@ TASK = Task(
     evaluate=verbs.evaluate,
     score=verbs.score,
     view=verbs.view,
+    judge=JUDGE,
 )

@@ -13,6 +13,7 @@ from regard.models.language_model import RecurrentLanguageModel, TransformerLang
 from regard.tasks.language_model import verbs
 from regard.tasks.language_model.assets import LanguageAssets, open_prepared
 from regard.tasks.language_model.generator import TextGenerator
+from regard.tasks.language_model.judging import JUDGE
 from regard.tasks.language_model.training import LanguageTraining, rehearsed_batch, rehearsed_loss, rehearsed_sizes
 from regard.tasks.task import Rehearsal, Task, Trained
 
@@ -53,4 +54,5 @@ TASK = Task(
     evaluate=verbs.evaluate,
     score=verbs.score,
     view=verbs.view,
+    judge=JUDGE,
 )

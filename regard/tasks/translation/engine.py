@@ -7,7 +7,7 @@ from pathlib import Path
 
 from regard.decoding.engine import Engine
 from regard.errors import UsageError, did_you_mean
-from regard.export.folder import refusal
+from regard.export.folder import CTRANSLATE2, refusal
 from regard.models.int8 import in_int8
 from regard.models.shortlist import Shortlists
 from regard.models.transposed import transpose_weights
@@ -34,7 +34,7 @@ def choose_engine(
         )
     if shortlist and engine == "ctranslate2":
         raise UsageError("`shortlist` is of the native engine; leave it out, or `engine` ctranslate2")
-    able = find_spec("ctranslate2") is not None and not (shortlist or refusal(trained))
+    able = find_spec("ctranslate2") is not None and not (shortlist or refusal(trained, CTRANSLATE2))
     able &= trained.model.device.type == "cpu"
     if engine == "ctranslate2" or (engine == "auto" and able):
         from regard.export.ctranslate2_engine import open_engine

@@ -19,6 +19,7 @@ from regard.tasks.task import Rehearsal, Task, Trained
 from regard.tasks.translation import verbs
 from regard.tasks.translation.assets import TranslationAssets, open_prepared
 from regard.tasks.translation.engine import choose_engine
+from regard.tasks.translation.judging import JUDGE
 from regard.tasks.translation.training import (
     TranslationTraining,
     read_split,
@@ -83,4 +84,5 @@ TASK = Task(
     evaluate=verbs.evaluate,
     score=verbs.score,
     view=verbs.view,
+    judge=JUDGE,
 )

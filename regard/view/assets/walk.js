@@ -17,6 +17,7 @@ let walkWatch = null; // tells the map which part is on the screen
  *   head: number,
  *   place: number,
  *   pre: boolean,
+ *   biased: boolean,
  *   width: number,
  *   heads: number,
  *   size: number,
@@ -58,6 +59,7 @@ function walkPath(scene, walk) {
     head: typeof head === "number" ? head : 0,
     place: Math.min(query ?? Math.floor(count / 2), count - 1),
     pre: scene.shape.norm === "pre",
+    biased: scene.shape.bias !== false,
     width: scene.shape.width,
     heads: scene.shape.heads,
     size: scene.shape.width / scene.shape.heads,
@@ -88,12 +90,19 @@ const walked = (path, module, name) => tensorOf(path.walk[module][name]);
 /** @type {(path: WalkPath, module: string, name: string, layer?: number) => Tensor} */
 const walkedLayer = (path, module, name, layer = path.layer) => walked(path, `${path.side}.${layer}.${module}`, name);
 
+// What stands around a layer's last sub-layer: a model may be without feed-forward.
+/** @type {(path: WalkPath, layer?: number) => string} */
+function walkLast(path, layer = path.layer) {
+  if (path.walk[`${path.side}.${layer}.after_feed_forward`]) return "after_feed_forward";
+  return path.side === "decoder" ? "after_cross" : "after_self";
+}
+
 // The position's vector after a layer; after layer −1 it is the embedding.
 /** @type {(path: WalkPath, layer: number) => Tensor} */
 function walkState(path, layer) {
   if (layer < 0)
     return walked(path, path.side === "encoder" ? "source_embedding" : "target_embedding", "output").at(path.place);
-  return walkedLayer(path, "after_feed_forward", path.pre ? "added" : "normed", layer).at(path.place);
+  return walkedLayer(path, walkLast(path, layer), path.pre ? "added" : "normed", layer).at(path.place);
 }
 
 /** @type {(tensor: Tensor) => string} */
@@ -220,8 +229,12 @@ function drawWalkStart(path) {
     drawWalkStep(path, "start", `position.${scene.shape.positions}`, {
       body: [
         drawWalkStrips(
-          { name: "e", tensor: embedding("vectors") },
-          { name: scene.shape.positions === "sinusoidal" ? "PE_{t}" : "P_{t}", tensor: embedding("positions") },
+          ...(scene.shape.positions === "none"
+            ? []
+            : [
+                { name: "e", tensor: embedding("vectors") },
+                { name: scene.shape.positions === "sinusoidal" ? "PE_{t}" : "P_{t}", tensor: embedding("positions") },
+              ]),
           { name: "x", tensor: embedding("output") },
         ),
       ],
@@ -268,19 +281,20 @@ function drawWalkNorm(path, part, before, after, name) {
   });
 }
 
-// x + sub-layer, and the norm of it where the model has it there.
+// x + sub-layer, and the norm of it where the model has it there; or the sub-layer's output alone.
 /** @type {(path: WalkPath, part: WalkPart, before: Tensor, output: Tensor, around: string) => HTMLElement} */
 function drawWalkAdd(path, part, before, output, around) {
-  const added = walkedLayer(path, around, "added").at(path.place);
-  const strips = [
-    { name: "x", tensor: before },
-    { name: "o", tensor: output },
-    { name: "x + o", tensor: added },
-  ];
-  const normed = { name: "LayerNorm(x + o)", tensor: walkedLayer(path, around, "normed").at(path.place) };
-  return drawWalkStep(path, part, path.pre ? "add.pre" : "add.post", {
-    body: [drawWalkStrips(...strips, ...(path.pre ? [] : [normed]))],
-  });
+  const adds = path.scene.shape.residual !== false;
+  const post = path.scene.shape.norm === "post";
+  const sum = adds ? "x + o" : "o";
+  const strips = [{ name: "o", tensor: output }];
+  if (adds) {
+    strips.unshift({ name: "x", tensor: before });
+    strips.push({ name: sum, tensor: walkedLayer(path, around, "added").at(path.place) });
+  }
+  if (post) strips.push({ name: `LayerNorm(${sum})`, tensor: walkedLayer(path, around, "normed").at(path.place) });
+  const name = adds ? (post ? "add.post" : "add.pre") : post ? "add.replaced.post" : "add.replaced";
+  return drawWalkStep(path, part, name, { body: [drawWalkStrips(...strips)] });
 }
 
 // The numbers of one attention, as far as the chosen position and head have to do with them.
@@ -294,7 +308,7 @@ function walkedAttention(path, part) {
   const query = of("query").at(head, place);
   const scaled = of("scores").at(head, place).values;
   const weights = tensorOf(attentionOf(scene, kind).weights).at(path.layer);
-  const root = Math.sqrt(query.values.length);
+  const root = scene.shape.scale === false ? 1 : Math.sqrt(query.values.length);
   return {
     kind,
     tokens,
@@ -327,7 +341,7 @@ function drawWalkAttention(path, part, before) {
     drawWalkSum(path, part, attention),
     drawWalkMerge(path, part, attention),
     drawWalkStep(path, part, "output", {
-      values: [width],
+      values: [width, walkBias(path, "^{O}")],
       shapes: [
         ["Z", width],
         ["W^{O}", width, width],
@@ -342,7 +356,13 @@ function drawWalkAttention(path, part, before) {
 function drawWalkProjections(path, part, { query, key, value, keys }) {
   const size = query.values.length;
   return drawWalkStep(path, part, `projections.${part}`, {
-    values: [path.pre ? "x′" : "x", path.pre ? "X′" : "X", path.head + 1],
+    values: [
+      path.pre ? "x′" : "x",
+      path.pre ? "X′" : "X",
+      path.head + 1,
+      path.biased ? say(WALK_ASIDES.bias) : "",
+      ...["Q", "K", "V"].map((name) => walkBias(path, `^{${name}}`)),
+    ],
     shapes: [
       ["W^{Q}", path.width, size],
       ["W^{K}", path.width, size],
@@ -380,11 +400,15 @@ function drawWalkScores(path, part, { kind, tokens, keys, query, key, scores, sc
         drawWalkStrips({ name: "q_{m} k_{m}", tensor: new Tensor([size], products), note }),
       ],
     }),
-    drawWalkStep(path, part, "scale", {
-      values: [size, rooted, particle(rooted, "으로", "로")],
-      shapes: [["s", keys.length]],
-      body: [drawWalkKeys(tokens, scaled)],
-    }),
+    ...(path.scene.shape.scale === false
+      ? []
+      : [
+          drawWalkStep(path, part, "scale", {
+            values: [size, rooted, particle(rooted, "으로", "로")],
+            shapes: [["s", keys.length]],
+            body: [drawWalkKeys(tokens, scaled)],
+          }),
+        ]),
     drawWalkStep(path, part, kind === "decoder" ? "mask.decoder" : "mask.encoder", {
       values: [keys.length - seen, keys.length],
       shapes: [["s", keys.length]],
@@ -527,9 +551,25 @@ function drawWalkMerge(path, part, { keys, weights, answers }) {
   });
 }
 
+// What a linear layer adds, in an equation.
+/** @type {(path: WalkPath, index: string) => string} */
+const walkBias = (path, index) => (path.biased ? ` + b${index}` : "");
+
+/** @type {(path: WalkPath) => HTMLElement[]} */
+const drawWalkAfter = (path) =>
+  path.layer + 1 < path.layers
+    ? [drawWalkStep(path, "feed", "after", { body: [drawWalkLayers(path, path.layer + 1, path.layers)] })]
+    : [];
+
 /** @type {(path: WalkPath, before: Tensor) => HTMLElement[]} */
 function drawWalkFeedForward(path, before) {
   const around = "after_feed_forward";
+  if (walkLast(path) !== around)
+    return [
+      drawWalkStep(path, "feed", "skipped", { body: [drawWalkStrips({ name: "x", tensor: before })] }),
+      ...drawWalkAfter(path),
+    ];
+  const activation = path.scene.shape.activation ?? "relu";
   const hidden = walkedLayer(path, "feed_forward", "hidden").at(path.place);
   const output = walkedLayer(path, "feed_forward", "output").at(path.place);
   const units = hidden.values.length;
@@ -542,8 +582,14 @@ function drawWalkFeedForward(path, before) {
     ...(path.pre
       ? [drawWalkNorm(path, "feed", before, walkedLayer(path, around, "normed").at(path.place), "norm.again")]
       : []),
-    drawWalkStep(path, "feed", "widen", {
-      values: [units, active, Math.round((100 * active) / units), path.pre ? "x′" : "x"],
+    drawWalkStep(path, "feed", activation === "relu" ? "widen" : "widen.smooth", {
+      values: [
+        units,
+        active,
+        Math.round((100 * active) / units),
+        `${path.pre ? "x′" : "x"} W_{1}${walkBias(path, "_{1}")}`,
+        activation === "gelu" ? "GELU" : "Swish",
+      ],
       shapes: [
         ["W_{1}", path.width, units],
         ["h", units],
@@ -551,7 +597,7 @@ function drawWalkFeedForward(path, before) {
       body: [drawWalkStrips({ name: "h", tensor: hidden, note })],
     }),
     drawWalkStep(path, "feed", "narrow", {
-      values: [units, path.width],
+      values: [units, path.width, walkBias(path, "_{2}")],
       shapes: [
         ["W_{2}", units, path.width],
         ["o", path.width],
@@ -559,9 +605,8 @@ function drawWalkFeedForward(path, before) {
       body: [drawWalkStrips({ name: "o", tensor: output })],
     }),
     drawWalkAdd(path, "feed", before, output, around),
-    path.layer + 1 < path.layers &&
-      drawWalkStep(path, "feed", "after", { body: [drawWalkLayers(path, path.layer + 1, path.layers)] }),
-  ].filter(isThere);
+    ...drawWalkAfter(path),
+  ];
 }
 
 // The encoder's end: what the decoder makes of this position.
@@ -571,7 +616,13 @@ function drawWalkMemory(path) {
   const of = (name) => walked(path, "decoder.0.cross_attention", name).at(path.head, path.place);
   return [
     drawWalkStep(path, "memory", "memory", {
-      values: [1, path.head + 1, path.pre ? say(WALK_ASIDES.normed) : "", path.place],
+      values: [
+        1,
+        path.head + 1,
+        path.pre ? say(WALK_ASIDES.normed) : "",
+        path.place,
+        ...["K", "V"].map((name) => walkBias(path, `^{${name}}`)),
+      ],
       shapes: [["M", path.read.length, path.width]],
       body: [
         drawWalkStrips(

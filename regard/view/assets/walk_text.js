@@ -131,6 +131,15 @@ const WALK_STEPS = {
       ko: "어텐션 자체는 순서가 없는 집합만 봅니다. 그래서 모델이 이 위치에 대해 학습한 벡터를 더하며, 그 합이 첫 층으로 들어갑니다.",
     },
   },
+  "position.none": {
+    title: { en: "No position", ko: "위치 없음" },
+    section: "3.5",
+    equation: "x = e",
+    text: {
+      en: "The paper adds the position here; this model was told not to (positions = none). To its attention the text is a set: the same tokens in another order give the same vectors.",
+      ko: "논문은 여기서 위치를 더하지만, 이 모델은 그렇게 하지 않도록 설정되었습니다(positions = none). 그래서 어텐션에는 문장이 집합일 뿐이며, 같은 토큰을 다른 순서로 놓아도 같은 벡터가 나옵니다.",
+    },
+  },
   before: {
     title: { en: "The layers before", ko: "앞선 층" },
     section: "3.1",
@@ -161,19 +170,20 @@ const WALK_STEPS = {
   "projections.self": {
     title: { en: "Query, key and value", ko: "쿼리, 키, 값" },
     section: "3.2.2",
-    equation: (x, all) => `q = ${x}_{t} W^{Q} + b^{Q},  K = ${all} W^{K} + b^{K},  V = ${all} W^{V} + b^{V}`,
+    equation: (x, all, _head, _aside, q, k, v) =>
+      `q = ${x}_{t} W^{Q}${q},  K = ${all} W^{K}${k},  V = ${all} W^{V}${v}`,
     text: {
-      en: "Learned matrices give head {2} its own view of each position: a query (what am I looking for?), a key (what can I be found by?) and a value (what do I pass on?). Our position asks, so one query is enough; every position may answer, so all keys and values are needed.",
-      ko: "학습된 행렬들이 헤드 {2}에 각 위치를 보는 고유한 시각을 줍니다. 쿼리는 ‘무엇을 찾는가’, 키는 ‘무엇으로 찾아지는가’, 값은 ‘무엇을 건네는가’입니다. 묻는 쪽은 이 위치 하나이므로 쿼리는 하나면 되고, 모든 위치가 답할 수 있으므로 키와 값은 전부 필요합니다.",
+      en: "Learned matrices give head {2} its own view of each position: a query (what am I looking for?), a key (what can I be found by?) and a value (what do I pass on?). Our position asks, so one query is enough; every position may answer, so all keys and values are needed.{3}",
+      ko: "학습된 행렬들이 헤드 {2}에 각 위치를 보는 고유한 시각을 줍니다. 쿼리는 ‘무엇을 찾는가’, 키는 ‘무엇으로 찾아지는가’, 값은 ‘무엇을 건네는가’입니다. 묻는 쪽은 이 위치 하나이므로 쿼리는 하나면 되고, 모든 위치가 답할 수 있으므로 키와 값은 전부 필요합니다.{3}",
     },
   },
   "projections.cross": {
     title: { en: "Query from here, keys and values from the source", ko: "쿼리는 여기서, 키와 값은 원문에서" },
     section: "3.2.3",
-    equation: (x) => `q = ${x}_{t} W^{Q} + b^{Q},  K = M W^{K} + b^{K},  V = M W^{V} + b^{V}`,
+    equation: (x, _all, _head, _aside, q, k, v) => `q = ${x}_{t} W^{Q}${q},  K = M W^{K}${k},  V = M W^{V}${v}`,
     text: {
-      en: "The query is made by the decoder; keys and values are made of the memory M, the encoder's output. What has been written so far asks what was read: here the two languages meet.",
-      ko: "쿼리는 디코더가 만들고, 키와 값은 인코더의 출력인 메모리 M에서 만듭니다. 지금까지 쓴 것이 읽은 것에게 묻는 자리, 곧 두 언어가 만나는 곳입니다.",
+      en: "The query is made by the decoder; keys and values are made of the memory M, the encoder's output. What has been written so far asks what was read: here the two languages meet.{3}",
+      ko: "쿼리는 디코더가 만들고, 키와 값은 인코더의 출력인 메모리 M에서 만듭니다. 지금까지 쓴 것이 읽은 것에게 묻는 자리, 곧 두 언어가 만나는 곳입니다.{3}",
     },
   },
   scores: {
@@ -242,7 +252,7 @@ const WALK_STEPS = {
   output: {
     title: { en: "Output projection", ko: "출력 투영" },
     section: "3.2.2",
-    equation: "o = Z W^{O} + b^{O}",
+    equation: (_width, bias) => `o = Z W^{O}${bias}`,
     text: {
       en: "One more learned matrix mixes what the heads have found, in all {0} dimensions of the model.",
       ko: "학습된 행렬 하나가 여러 헤드가 찾은 것을 모델의 {0}차원 전체에 걸쳐 섞습니다.",
@@ -266,19 +276,55 @@ const WALK_STEPS = {
       ko: "결과를 원래 벡터에 더합니다(잔차 연결). 그래서 원래의 정보가 사라지지 않고 기울기는 곧은 길로 되돌아갑니다. 합은 평균 0, 표준편차 1로 맞춘 뒤 학습된 배율과 이동을 적용합니다.",
     },
   },
+  "add.replaced": {
+    title: { en: "Replace", ko: "바꾸기" },
+    section: "3.1",
+    equation: "x ← o",
+    text: {
+      en: "The paper adds the result to what was there; this model was told not to (residual = false). What entered the sub-layer is gone, unless the sub-layer passed it on.",
+      ko: "논문은 결과를 원래 벡터에 더하지만, 이 모델은 그렇게 하지 않도록 설정되었습니다(residual = false). 하위 층이 건네주지 않은 것은 사라집니다.",
+    },
+  },
+  "add.replaced.post": {
+    title: { en: "Replace and normalise", ko: "바꾸고 정규화하기" },
+    section: "3.1",
+    equation: "x ← LayerNorm(o)",
+    text: {
+      en: "The paper adds the result to what was there; this model was told not to (residual = false). What entered the sub-layer is gone, unless the sub-layer passed it on; the result alone is normalised.",
+      ko: "논문은 결과를 원래 벡터에 더하지만, 이 모델은 그렇게 하지 않도록 설정되었습니다(residual = false). 하위 층이 건네주지 않은 것은 사라지고, 결과만 정규화합니다.",
+    },
+  },
+  skipped: {
+    title: { en: "No feed-forward", ko: "피드포워드 없음" },
+    section: "3.3",
+    equation: "x ← x",
+    text: {
+      en: "The paper has a small network here, for each position by itself; this model was told to do without (feed_forward = 0). Its layers only mix what is there.",
+      ko: "논문은 여기에 위치마다 따로 계산하는 작은 신경망을 두지만, 이 모델에는 없습니다(feed_forward = 0). 이 모델의 층은 있는 것을 섞기만 합니다.",
+    },
+  },
   widen: {
     title: { en: "Feed-forward: widen", ko: "피드포워드: 넓히기" },
     section: "3.3",
-    equation: (_units, _active, _share, x) => `h = max(0, ${x} W_{1} + b_{1})`,
+    equation: (_units, _active, _share, inner) => `h = max(0, ${inner})`,
     text: {
       en: "Attention moved information between positions; now each position works on its own. Of {0} hidden units the ReLU lets only the positive ones pass: here {1}, or {2} %.",
       ko: "어텐션이 위치 사이에서 정보를 옮겼다면, 이제는 각 위치가 따로 계산합니다. ReLU는 {0}개의 은닉 유닛 중 양수인 것만 통과시키며, 여기서는 {1}개({2}%)가 켜져 있습니다.",
     },
   },
+  "widen.smooth": {
+    title: { en: "Feed-forward: widen", ko: "피드포워드: 넓히기" },
+    section: "3.3",
+    equation: (_units, _active, _share, inner, name) => `h = ${name}(${inner})`,
+    text: {
+      en: "Attention moved information between positions; now each position works on its own. Where the paper cuts off all below zero (ReLU), this model has {4}, which bends smoothly: of {0} hidden units {1} are positive, or {2} %.",
+      ko: "어텐션이 위치 사이에서 정보를 옮겼다면, 이제는 각 위치가 따로 계산합니다. 논문은 0보다 작은 것을 잘라 내지만(ReLU), 이 모델은 부드럽게 굽은 {4} 함수를 씁니다. {0}개의 은닉 유닛 중 {1}개({2}%)가 양수입니다.",
+    },
+  },
   narrow: {
     title: { en: "Feed-forward: narrow", ko: "피드포워드: 좁히기" },
     section: "3.3",
-    equation: "o = h W_{2} + b_{2}",
+    equation: (_units, _width, bias) => `o = h W_{2}${bias}`,
     text: {
       en: "A second matrix brings the {0} hidden numbers back to {1}: each active unit adds its own learned vector.",
       ko: "두 번째 행렬이 {0}개의 은닉 값을 다시 {1}개로 줄입니다. 켜진 유닛마다 자신이 학습한 벡터를 더하는 셈입니다.",
@@ -296,7 +342,7 @@ const WALK_STEPS = {
   memory: {
     title: { en: "The memory", ko: "메모리" },
     section: "3.2.3",
-    equation: "K = M W^{K} + b^{K},  V = M W^{V} + b^{V}",
+    equation: (_layer, _head, _aside, _row, k, v) => `K = M W^{K}${k},  V = M W^{V}${v}`,
     text: {
       en: "After the last layer{2} the vector is row {3} of the memory M, computed once per sentence. Every decoder layer makes keys and values of it; these are what head {1} of decoder layer {0} makes of this token.",
       ko: "마지막 층을 지난 벡터는{2} 메모리 M의 {3}번 행이 되며, 문장마다 한 번만 계산합니다. 디코더의 모든 층이 여기서 키와 값을 만듭니다. 아래는 디코더 {0}층의 헤드 {1}에서 이 토큰으로 만든 것입니다.",
@@ -337,6 +383,10 @@ const WALK_ASIDES = {
     ko: "이 행렬은 임베딩 E 자체입니다(가중치 공유). 곧 상태를 각 토큰의 벡터와 비교하는 것입니다.",
   },
   untied: { en: "The matrix W is learned for this alone.", ko: "행렬 W는 이 일만을 위해 학습됩니다." },
+  bias: {
+    en: " This model also learns a bias b, which the paper's attention does not have.",
+    ko: " 이 모델은 편향 b도 학습하는데, 논문의 어텐션에는 없습니다.",
+  },
   normed: { en: " and a final normalisation", ko: " 마지막 정규화를 거쳐" },
 };
 

@@ -1,0 +1,38 @@
+"""How runs that translate are compared: by BLEU, whose counts of each sentence add up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.config import TranslationRecipe
+from regard.evaluation.compare import counts_of, score_of
+from regard.evaluation.scores import bleu_for
+from regard.tasks.task import Judge, Judged
+from regard.tasks.translation.evaluation import recipe_test_sets
+from regard.tasks.verbs import load
+
+
+def answers(run: Path, test_set: Judged) -> list[str]:
+    return [translation.text for translation in load(run, task="translation").stream(test_set.sources)]
+
+
+def counts(recipe: TranslationRecipe, answers: list[str], test_set: Judged) -> NDArray[np.floating[Any]]:
+    return counts_of(bleu_for(recipe.data.target_language), answers, test_set.references).astype(float)
+
+
+def score(recipe: TranslationRecipe, counted: NDArray[np.floating[Any]]) -> float:
+    return score_of(bleu_for(recipe.data.target_language), counted.astype(np.int64))
+
+
+def signature(recipe: TranslationRecipe) -> str:
+    metric = bleu_for(recipe.data.target_language)
+    counts_of(metric, ["one"], ["one"])  # it has no signature before it knows how many references there are
+    found: str = metric.get_signature().format()
+    return found
+
+
+JUDGE = Judge("BLEU", recipe_test_sets, answers, counts, score, signature)
