@@ -14,9 +14,19 @@ from torch import Tensor
 
 from regard.config.field import setting
 from regard.data.progress import progress
-from regard.experiments.bench.panel import Found, Measured, Panel, check, lines_of, measured, series, settings_of
+from regard.experiments.bench.panel import (
+    Found,
+    Measured,
+    Panel,
+    check,
+    check_memory,
+    lines_of,
+    measured,
+    series,
+    settings_of,
+)
 from regard.experiments.bench.probe import read_linearly
-from regard.experiments.bench.toy import FIRST_WORD, Copying, build, copy_logits, sequences, teach
+from regard.experiments.bench.toy import FIRST_WORD, Copying, build, first_logits, sequences, teach
 from regard.models.rnn import Recurrent
 from regard.view.report import Both
 
@@ -62,6 +72,10 @@ def bench_context(
     """
     asked = Remembering(tuple(lengths), width, words, updates, sequences, seed)
     check(asked)
+    check_memory(
+        max(4 * 32 * asked.lengths[-1] ** 2, sequences * asked.lengths[-1]) * width,
+        "shorter `lengths` or a smaller `width`",
+    )
     toy = toy_of(asked)
     return measured(lambda: measure(asked, toy), output, numbers, command)
 
@@ -93,7 +107,7 @@ def remembered(model: Recurrent, length: int, asked: Remembering) -> tuple[float
     """How often the first word is written right, and how often a linear probe reads it from what the decoder is given."""
     generator = torch.Generator().manual_seed(asked.seed)
     ids = sequences(asked.sequences, length, asked.words, generator)  # [S, N]
-    written = copy_logits(model, ids)[:, 0].argmax(-1)  # [S]
+    written = first_logits(model, ids).argmax(-1)  # [S]
     given = context(model, ids)
     return (
         float((written == ids[:, 0]).double().mean()),

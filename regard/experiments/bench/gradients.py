@@ -14,7 +14,18 @@ from torch import Tensor, nn
 
 from regard.config.field import setting
 from regard.data.progress import progress
-from regard.experiments.bench.panel import Found, Line, Measured, Panel, check, measured, number, series, settings_of
+from regard.experiments.bench.panel import (
+    Found,
+    Line,
+    Measured,
+    Panel,
+    check,
+    check_memory,
+    measured,
+    number,
+    series,
+    settings_of,
+)
 from regard.experiments.bench.toy import NAMES, Copying, build, copy_loss, sequences, teach
 from regard.models.encoder_decoder import EncoderDecoder
 from regard.view.report import Both
@@ -57,6 +68,10 @@ def bench_gradients(
     """
     asked = Reaching(tuple(lengths), width, updates, sequences, seed)
     check(asked)
+    check_memory(
+        4 * max(sequences, 32) * asked.lengths[-1] ** 2 * width,
+        "fewer `sequences`, shorter `lengths` or a smaller `width`",
+    )
     toy = toy_of(asked)
     return measured(lambda: measure(asked, toy), output, numbers, command)
 

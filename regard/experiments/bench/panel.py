@@ -21,6 +21,7 @@ from rich.text import Text
 
 from regard.config.field import bounds_of
 from regard.errors import UsageError
+from regard.experiments.bench.layers import memory_of_machine
 from regard.experiments.bench.page import INSTEAD
 from regard.files import replacing
 from regard.view.document import check_name
@@ -171,6 +172,15 @@ def check(asked: Any) -> None:
                 raise UsageError(f"`{name}` must be {wrong}, not {one}")
         if list(values) != sorted(set(values)):
             raise UsageError(f"`{name}` must rise, each named once; not {', '.join(map(str, values))}")
+
+
+def check_memory(numbers: int, smaller: str) -> None:
+    """Refuse what would need more memory than the machine has: so many numbers at once, four bytes each and as much again."""
+    needed, there = 8 * numbers, memory_of_machine()
+    if there and needed > there:
+        raise UsageError(
+            f"this would need some {needed / 1e9:,.0f} GB, and this machine has {there / 1e9:,.0f}; choose {smaller}"
+        )
 
 
 def measured(

@@ -19,7 +19,17 @@ from regard.attention.positions import LearnedPositions, sinusoidal_table
 from regard.config.field import setting
 from regard.data.progress import progress
 from regard.errors import UsageError
-from regard.experiments.bench.panel import Found, Measured, Panel, check, lines_of, measured, series, settings_of
+from regard.experiments.bench.panel import (
+    Found,
+    Measured,
+    Panel,
+    check,
+    check_memory,
+    lines_of,
+    measured,
+    series,
+    settings_of,
+)
 from regard.experiments.bench.probe import read_linearly
 from regard.models.layers import EncoderLayer, Residual
 from regard.tasks.trained import load_trained
@@ -119,6 +129,9 @@ def bench_positions(
     """
     asked = Placing(width, length, layers, heads, sequences, seed)
     check(asked)
+    check_memory(
+        sequences * length * (8 * width + heads * length), "fewer `sequences`, or a smaller `width` or `length`"
+    )
     if model is None and (wrong := list(_settings(asked).impossible())):
         raise UsageError("; ".join(wrong).replace("model.", ""))
     return measured(lambda: measure(asked, model), output, numbers, command)

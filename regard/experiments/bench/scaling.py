@@ -21,6 +21,7 @@ from regard.experiments.bench.panel import (
     Measured,
     Panel,
     check,
+    check_memory,
     lines_of,
     measured,
     number,
@@ -68,6 +69,7 @@ def bench_scaling(
     """
     asked = Scaling(tuple(widths), length, sequences, seed)
     check(asked)
+    check_memory(4 * sequences * length**2, "fewer `sequences` or a smaller `length`")
     return measured(lambda: measure(asked), output, numbers, command)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -17,7 +18,18 @@ from torch import Tensor
 from regard.config.field import setting
 from regard.data.progress import progress
 from regard.evaluation.labels import score_labels
-from regard.experiments.bench.panel import Found, Line, Measured, Panel, check, measured, number, series, settings_of
+from regard.experiments.bench.panel import (
+    Found,
+    Line,
+    Measured,
+    Panel,
+    check,
+    check_memory,
+    measured,
+    number,
+    series,
+    settings_of,
+)
 from regard.training.loss import smoothed_loss
 from regard.view.report import Both
 
@@ -62,6 +74,10 @@ def bench_smoothing(
     """
     asked = Smoothing(tuple(map(float, smoothings)), tuple(map(float, noises)), classes, examples, updates, seeds, seed)
     check(asked)
+    check_memory(
+        4 * len(asked.noises) * seeds * (examples + TESTED) * (NUMBERS + classes),
+        "fewer `examples`, `classes` or `seeds`",
+    )
     return measured(lambda: measure(asked), output, numbers, command)
 
 
@@ -99,7 +115,7 @@ class Networks:
         sizes = (NUMBERS, HIDDEN, HIDDEN, classes)
         self.weights = [
             (torch.randn(runs, inputs, outputs, generator=generator) * (2 / inputs) ** 0.5).requires_grad_()
-            for inputs, outputs in zip(sizes, sizes[1:], strict=False)
+            for inputs, outputs in pairwise(sizes)
         ]
         self.biases = [torch.zeros(runs, 1, outputs, requires_grad=True) for outputs in sizes[1:]]
 

@@ -83,6 +83,12 @@ def copy_logits(model: EncoderDecoder, ids: Tensor) -> Tensor:
     return logits
 
 
+def first_logits(model: EncoderDecoder, ids: Tensor) -> Tensor:
+    """What it would write first [S, V]."""
+    logits: Tensor = model.output(model(ids, torch.full_like(ids[:, :1], BEGIN)))
+    return logits.squeeze(1)
+
+
 def copy_loss(model: EncoderDecoder, ids: Tensor) -> Tensor:
     """Summed over all words."""
     return smoothed_loss(copy_logits(model, ids).flatten(0, 1), ids.flatten(), 0.0).smoothed
