@@ -291,7 +291,7 @@ def test_a_panel_is_asked_by_its_name() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(None, "–"), (0, "0"), (1.7e-13, "1.7e-13"), (0.01234, "0.0123"), (0.5, "0.500"), (1028.4, "1,028"), (8.6e9, "8.6e9"), (-2.0, "-2.00")],
+    [(None, "–"), (0, "0"), (1.7e-13, "1.7e-13"), (0.01234, "0.0123"), (0.5, "0.500"), (1028.4, "1,028"), (16640, "16,640"), (8.6e9, "8.60 G"), (-2.5, "-2.50")],
 )  # fmt: skip
 def test_numbers_have_three_figures(value: float | None, shown: str) -> None:
     assert panel.number(value) == shown

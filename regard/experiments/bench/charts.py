@@ -73,8 +73,7 @@ def _step(span: float, parts: int = 5) -> float:
 def ticks(scale: Scale) -> list[float]:
     """Where the frame has lines across: powers of ten, or round numbers."""
     if not scale.logarithmic:
-        step = _step(scale.high - scale.low)
-        return [scale.low + step * number for number in range(round((scale.high - scale.low) / step) + 1)]
+        return rounds(scale, 5)
     first, last = round(math.log10(scale.low)), round(math.log10(scale.high))
     every = -(-(last - first + 1) // MOST_TICKS)
     return [10.0**power for power in range(first, last + 1, every)]
@@ -110,7 +109,7 @@ def _line(curve: Curve, over: Scale, up: Scale) -> str:
 
 def _frame(over: Scale, up: Scale, sizes: Sequence[float], axis: Both, unit: Both) -> str:
     parts = []
-    for size in sizes if over.logarithmic or len(sizes) <= MOST_TICKS else _rounds(over):
+    for size in sizes if over.logarithmic or len(sizes) <= MOST_TICKS else rounds(over, 8):
         x = f"{over(size):.1f}"
         parts.append(f"<path class='frame' d='M{x} {TOP}V{HEIGHT - BOTTOM}'/>")
         parts.append(f"<text x='{x}' y='{HEIGHT - BOTTOM + 14}' text-anchor='middle'>{size:g}</text>")
@@ -130,16 +129,15 @@ def _frame(over: Scale, up: Scale, sizes: Sequence[float], axis: Both, unit: Bot
     return "".join(parts)
 
 
-def _rounds(over: Scale) -> list[float]:
-    """Round numbers between the first size and the last."""
-    step = _step(over.high - over.low, 8)
-    first = math.ceil(over.low / step - 1e-9)
-    return [step * number for number in range(first, math.floor(over.high / step + 1e-9) + 1)]
+def rounds(scale: Scale, parts: int) -> list[float]:
+    """Some round numbers on a scale that is not by logarithms."""
+    step = _step(scale.high - scale.low, parts)
+    first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
+    return [step * place for place in range(first, last + 1)]
 
 
 def _short(value: float) -> str:
-    return (
-        f"{value:g}"
-        if 1e-4 <= abs(value) < 1e6 or value == 0
-        else f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
-    )
+    if 1e-4 <= abs(value) < 1e6 or value == 0:
+        return f"{value:g}"
+    mantissa, _, power = f"{value:.0e}".partition("e")
+    return f"{mantissa}e{int(power)}"

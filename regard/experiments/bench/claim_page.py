@@ -52,7 +52,8 @@ def render_claim(found: Measured, command: str = "") -> str:
 
 
 def _told(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    values = value if isinstance(value, list) else [value]
+    return ", ".join(f"{each:g}" if isinstance(each, float) else str(each) for each in values)
 
 
 def _section(panel: Panel) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
@@ -29,16 +28,22 @@ from regard.view.report import Both
 
 Found: TypeAlias = dict[str, dict[str, list[float]]]
 """What was measured → whose → one value for each place."""
+UNITS = {" T": 1e12, " G": 1e9, " M": 1e6}
 MOST_COLUMNS = 9  # of a table; a figure shows every point
 
 
 def number(value: float | None) -> str:
-    """With three figures, and an exponent only where it is far from 1."""
+    """With three figures; millions and more as M, G, T, and what is far below 1 with an exponent."""
     if value is None:
         return "–"
-    if value == 0 or not 1e-3 <= abs(value) < 1e9:
-        return "0" if value == 0 else re.sub(r"e([+-])0*", lambda sign: f"e{sign[1].strip('+')}", f"{value:.1e}")
-    return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+    if value and abs(value) < 1e-3:
+        mantissa, _, power = f"{value:.1e}".partition("e")
+        return f"{mantissa}e{int(power)}"
+    unit, size = next(((unit, size) for unit, size in UNITS.items() if abs(value) >= size), ("", 1.0))
+    if value == int(value) and not unit:
+        return f"{int(value):,}"
+    scaled = value / size
+    return f"{scaled:,.{max(0, 2 - math.floor(math.log10(abs(scaled))))}f}{unit}"
 
 
 @dataclass(frozen=True)

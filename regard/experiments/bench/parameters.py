@@ -225,7 +225,7 @@ def _panels(asked: Counting, found: Found) -> tuple[Panel, ...]:
                 f"n = {long}에서 MLP의 매개변수는 {number(counts['mlp'][-1])}개, 셀프 어텐션은 {counts['self-attention'][-1]:,.0f}개입니다"
                 f"(n = {short}에서는 {counts['self-attention'][0]:,.0f}개).",
             ),
-            form=",.0f", logarithmic=(True, True),
+            logarithmic=(True, True),
         ),
         Panel(
             "flops", ("FLOPs of one layer, forward", "한 층의 순전파 FLOPs"), AXIS, asked.lengths, lines_of(NAMES, work, ("mlp",)),

@@ -27,6 +27,7 @@ from regard.experiments.bench.panel import (
     check_memory,
     lines_of,
     measured,
+    number,
     series,
     settings_of,
 )
@@ -205,7 +206,7 @@ def products(asked: Placing, places: Tensor | None = None) -> Found:
         tables["model"] = places
     found = series(("mean", "spread"), tables)
     for encoding, table in tables.items():
-        gram = (table @ table.T / table.square().sum(1).mean()).double()  # [2 T, 2 T]
+        gram = (table @ table.T / table[: asked.length].square().sum(1).mean()).double()  # [2 T, 2 T]
         for distance in range(asked.length + 1):
             along = gram.diagonal(distance)[: asked.length]
             found["mean"][encoding].append(float(along.mean()))
@@ -235,8 +236,8 @@ def _told(asked: Placing, found: Found, read: dict[str, list[float]], settings: 
         ("distance of two positions", "두 위치의 거리"), tuple(map(float, range(asked.length + 1))), lines_of({each: ENCODINGS[each] for each in mean}, mean, ("learned",)),
         (
             f"Sinusoidal: {mean['sinusoidal'][1]:.2f} one position apart, {mean['sinusoidal'][-1]:.2f} at {asked.length}, and the same wherever the two "
-            f"stand up to ±{spread:.1g}; learned but untrained: {mean['learned'][1]:.2f} and {mean['learned'][-1]:.2f}, ±{max(found['spread']['learned'][1:]):.1g}.",
-            f"사인파는 한 칸 거리에서 {mean['sinusoidal'][1]:.2f}, {asked.length}칸에서 {mean['sinusoidal'][-1]:.2f}이며, 어디에 있든 ±{spread:.1g} 안에서 같습니다. "
+            f"stand up to ±{number(spread)}; learned but untrained: {mean['learned'][1]:.2f} and {mean['learned'][-1]:.2f}, ±{max(found['spread']['learned'][1:]):.1g}.",
+            f"사인파는 한 칸 거리에서 {mean['sinusoidal'][1]:.2f}, {asked.length}칸에서 {mean['sinusoidal'][-1]:.2f}이며, 어디에 있든 ±{number(spread)} 안에서 같습니다. "
             f"학습 전의 학습형은 {mean['learned'][1]:.2f}, {mean['learned'][-1]:.2f}(±{max(found['spread']['learned'][1:]):.1g})입니다.",
         ),
         form=".2f",
@@ -253,10 +254,10 @@ def _told(asked: Placing, found: Found, read: dict[str, list[float]], settings: 
         form=".2f",
     )  # fmt: skip
     seen: Both = (
-        f"{'The product depends on the distance alone' if distance_alone else 'The product does not depend on the distance alone'} (±{spread:.1g}), and the "
+        f"{'The product depends on the distance alone' if distance_alone else 'The product does not depend on the distance alone'} (±{number(spread)}), and the "
         f"residual {'carries' if carried else 'does not carry'} the positions: after {layers} layer{'s' if layers > 1 else ''} {kept:.0%} can be read with it, {lost:.0%} without it, "
         f"{read['no positions'][-1]:.0%} if none were added.",
-        f"내적은 거리에만 {'달려 있고' if distance_alone else '달려 있지는 않고'}(±{spread:.1g}), 잔차 연결은 위치를 {'전달합니다' if carried else '전달하지 못합니다'}: {layers}개 층 뒤에 "
+        f"내적은 거리에만 {'달려 있고' if distance_alone else '달려 있지는 않고'}(±{number(spread)}), 잔차 연결은 위치를 {'전달합니다' if carried else '전달하지 못합니다'}: {layers}개 층 뒤에 "
         f"잔차 연결이 있으면 {kept:.0%}, 없으면 {lost:.0%}, 위치를 더하지 않았으면 {read['no positions'][-1]:.0%}를 읽을 수 있습니다.",
     )  # fmt: skip
     return Measured("positions", HEADING, CLAIM, (dots, probe), seen, distance_alone and carried, settings)

@@ -219,5 +219,5 @@ def _reading(asked: Smoothing, what: str, plain: Sequence[float], smoothed: Sequ
         f"From ε = {asked.smoothings[0]} to {chosen}, {TOLD[what][0]} goes "
         + ", ".join(f"{pair} at {place}" for pair, place in zip(pairs, places, strict=True)) + " of noise.",
         f"ε = {asked.smoothings[0]}에서 {chosen}까지 {TOLD[what][1]}: "
-        + ", ".join(f"노이즈 {place}에서 {pair}" for pair, place in zip(pairs, places, strict=True)) + ".",
+        + ", ".join(f"노이즈 {place.replace(' ', '')}에서 {pair}" for pair, place in zip(pairs, places, strict=True)) + ".",
     )  # fmt: skip

@@ -17,7 +17,6 @@ from regard.models.conv import Convolutional
 from regard.models.encoder_decoder import EncoderDecoder
 from regard.models.rnn import Recurrent, RecurrentAttention
 from regard.models.transformer import Transformer
-from regard.training.loss import smoothed_loss
 from regard.view.report import Both
 
 BEGIN, FIRST_WORD = 1, 4  # ids below are no words
@@ -91,7 +90,7 @@ def first_logits(model: EncoderDecoder, ids: Tensor) -> Tensor:
 
 def copy_loss(model: EncoderDecoder, ids: Tensor) -> Tensor:
     """Summed over all words."""
-    return smoothed_loss(copy_logits(model, ids).flatten(0, 1), ids.flatten(), 0.0).smoothed
+    return nn.functional.cross_entropy(copy_logits(model, ids).flatten(0, 1), ids.flatten(), reduction="sum")
 
 
 def teach(model: EncoderDecoder, toy: Copying, advance: Callable[[], None]) -> None:
