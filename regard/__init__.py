@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from regard.evaluation.compare import Comparison
     from regard.experiments.ablation.ablate import Ablated, ablate
     from regard.experiments.bench.bench import Bench, bench
+    from regard.experiments.bench.context import bench_context
+    from regard.experiments.bench.gradients import bench_gradients
+    from regard.experiments.bench.panel import Measured
+    from regard.experiments.bench.parameters import bench_parameters
+    from regard.experiments.bench.positions import bench_positions
+    from regard.experiments.bench.scaling import bench_scaling
+    from regard.experiments.bench.smoothing import bench_smoothing
     from regard.experiments.quickstart import Quickstart, quickstart
     from regard.experiments.race.track import Race, race
     from regard.rehearsal import Rehearsed, rehearse
@@ -56,6 +63,7 @@ __all__ = [
     "Exported",
     "Generation",
     "HeadImportance",
+    "Measured",
     "PairScore",
     "Prepared",
     "Quickstart",
@@ -73,6 +81,12 @@ __all__ = [
     "align",
     "attend",
     "bench",
+    "bench_context",
+    "bench_gradients",
+    "bench_parameters",
+    "bench_positions",
+    "bench_scaling",
+    "bench_smoothing",
     "compare",
     "curve",
     "evaluate",
@@ -100,6 +114,13 @@ _PLACES = {
     "evaluation.compare": ("Comparison",),
     "experiments.ablation.ablate": ("Ablated", "ablate"),
     "experiments.bench.bench": ("Bench", "bench"),
+    "experiments.bench.context": ("bench_context",),
+    "experiments.bench.gradients": ("bench_gradients",),
+    "experiments.bench.panel": ("Measured",),
+    "experiments.bench.parameters": ("bench_parameters",),
+    "experiments.bench.positions": ("bench_positions",),
+    "experiments.bench.scaling": ("bench_scaling",),
+    "experiments.bench.smoothing": ("bench_smoothing",),
     "experiments.quickstart": ("Quickstart", "quickstart"),
     "experiments.race.track": ("Race", "race"),
     "rehearsal": ("Rehearsed", "rehearse"),

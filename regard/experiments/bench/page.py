@@ -9,8 +9,9 @@ import html
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from regard.experiments.bench.charts import Curve, Scale, across, figure, key, upwards
 from regard.view.document import check_name, write_document
 from regard.view.report import Both, both, render_report
 
@@ -30,6 +31,7 @@ MEASURES: dict[str, tuple[Both, Both, float]] = {  # title, unit, how many units
 }
 AXES: dict[str, Both] = {"length": ("n, positions", "n, 위치 수"), "width": ("d, width", "d, 너비")}
 LETTERS = {"length": ("n", "d"), "width": ("d", "n")}
+PLACES: dict[str, Both] = {"Table 1": ("Table 1", "표 1"), "section 4": ("section 4", "4절")}
 HEADING: Both = (
     "What self-attention, recurrence and convolution cost on this machine",
     "이 컴퓨터에서 잰 셀프 어텐션, 순환, 합성곱 층의 비용",
@@ -40,7 +42,7 @@ ABOUT_GROWTH: Both = (
     "more multiplications, which hide n²·d as long as n is below 2d. “Multiplications” is the exponent of all that this "
     "layer multiplies, at the same points; what is measured should come near it once fixed costs no longer matter.",
     "지수 2는 크기가 두 배가 되면 비용이 네 배가 된다는 뜻입니다. ‘논문’은 논문의 표 1로, 어텐션 연산만 셉니다(‘연산만’ 행). 실제 층은 "
-    "질의, 키, 값, 출력을 투영하느라 곱셈이 4·n·d²만큼 더 들고, n이 2d보다 작으면 이것이 n²·d를 가립니다. ‘곱셈’은 같은 점들에서 이 "
+    "쿼리, 키, 값, 출력을 투영하느라 곱셈이 4·n·d²만큼 더 들고, n이 2d보다 작으면 이것이 n²·d를 가립니다. ‘곱셈’은 같은 점들에서 이 "
     "층이 실제로 하는 모든 곱셈의 지수입니다. 고정 비용이 작아지면 측정값이 여기에 가까워집니다.",
 )
 ABOUT_PLOTS: Both = (
@@ -56,13 +58,13 @@ ABOUT_LEADS: Both = (
 ABOUT_ROUTES: Both = (
     "Counted, not timed. Sequential: the longest chain of operations in one layer that wait for each other. Layers: how many "
     "until the last output has a gradient at every input. A recurrent layer needs one, but inside it the way leads through "
-    "every position: the path in operations is chain × layers.",
+    "every position: the path in operations is chain × layers. Table 1's path of a convolution, logₖ n, is that of dilated "
+    "kernels; for plain ones section 4 says n/k.",
     "시간을 잰 것이 아니라 센 것입니다. 순차 연산은 한 층에서 서로를 기다리는 연산의 가장 긴 사슬입니다. 층 수는 마지막 출력의 기울기가 모든 "
     "입력에 닿기까지 필요한 층의 수입니다. 순환 층은 한 층이면 되지만 그 안에서 모든 위치를 차례로 지나야 하므로, 경로의 연산 수는 사슬 × 층 "
-    "수입니다.",
+    "수입니다. 표 1의 합성곱 경로 logₖ n은 팽창 커널의 것이고, 보통 커널은 4절에 n/k로 나옵니다.",
 )
 INSTEAD = "; the numbers alone can be had as JSON"
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 380, 280, 54, 38, 8, 10
 
 
 def write_layers(path: Path, report: Mapping[str, Any], command: str = "") -> None:
@@ -138,14 +140,14 @@ def _routes(report: Mapping[str, Any]) -> Iterator[str]:
         return
     heads = [
         ("sequential, paper", "순차 연산, 논문"), ("operations in a chain", "사슬의 연산 수"), ("path, paper", "경로, 논문"),
-        ("layers", "층 수"), ("operations", "연산 수"),
+        ("stated in", "논문의 어디"), ("layers", "층 수"), ("operations", "연산 수"),
     ]  # fmt: skip
     lengths = sorted({each["length"] for each in report["routes"]})
     rows = []
-    for kind, (sequential, path) in report["paper"].items():
+    for kind, (sequential, path, where) in report["paper"].items():
         counted = [each for each in report["routes"] if each["kind"] == kind]
         chain, layers, whole = (" · ".join(str(each[name]) for each in counted) for name in ("chain", "layers", "path"))
-        rows.append([both(KINDS[kind]), sequential, chain, path, layers, whole])
+        rows.append([both(KINDS[kind]), sequential, chain, path, both(PLACES[where]), layers, whole])
     places = ", ".join(map(str, lengths))
     table = _table((f"At n = {places}", f"n = {places}에서"), heads, rows)
     yield _section(("Sequential operations and path length", "순차 연산과 경로 길이"), ABOUT_ROUTES, table)
@@ -203,23 +205,8 @@ def _until(report: Mapping[str, Any], kind: str, measure: str, width: int) -> st
     return f"&gt; {longest:,}" if found["wins"] else f"&lt; {shortest:,}"
 
 
-class Scale(NamedTuple):
-    """Numbers to places on paper, by their logarithms."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def __call__(self, value: float) -> float:
-        return self.start + (self.end - self.start) * math.log(value / self.low) / math.log(self.high / self.low)
-
-
 def _plots(report: Mapping[str, Any]) -> Iterator[str]:
-    keys = "".join(
-        f"<li class='key {kind}'><svg viewBox='0 0 28 10' aria-hidden='true'><path class='line' d='M0 5H28'/></svg>{both(KINDS[kind])}</li>"
-        for kind in report["kinds"]
-    )
+    keys = "".join(key(kind, KINDS[kind]) for kind in report["kinds"])
     figures = "".join(_plot(report, axis, measure) for axis in AXES for measure in MEASURES)
     yield _section(
         ("Time and memory against n and d", "n과 d에 따른 시간과 메모리"), ABOUT_PLOTS, f"<ul class='legend'>{keys}</ul>",
@@ -244,58 +231,20 @@ def _plot(report: Mapping[str, Any], axis: str, measure: str) -> str:
     values = [value for points in lines.values() for _, value in points]
     if len(sizes) < 2:
         return ""
-    across = Scale(sizes[0], sizes[-1], LEFT, WIDTH - RIGHT)
-    low, high = (
-        10.0 ** round_(math.log10(value)) for round_, value in ((math.floor, min(values)), (math.ceil, max(values)))
-    )
-    up = Scale(low, high if high > low else 10 * low, HEIGHT - BOTTOM, TOP)
-    drawn = ""
+    over, up = across(sizes), upwards(values)
+    curves = []
     for each in grown:
         points = lines[each["kind"]]
         # The paper's formulas are of time.
-        guide = "" if measure == "memory" else _guide(points[-1], each["theory"], each["points"][0], across, up)
-        drawn += f"<g class='{each['kind']}'>{guide}{_line(each['kind'], points, across, up)}</g>"
-    names = tuple(f"{what}, {other} = {fixed}" for what in title)
-    return (
-        f"<figure><figcaption>{both((names[0], names[1]))}</figcaption><svg viewBox='0 0 {WIDTH} {HEIGHT}' role='img' "
-        f"aria-label='{html.escape(names[0])}'>{_frame(across, up, sizes, AXES[axis], unit)}{drawn}</svg></figure>"
-    )
+        guide = "" if measure == "memory" else _guide(points[-1], each["theory"], each["points"][0], over, up)
+        curves.append(Curve(each["kind"], KINDS[each["kind"]][0], points, guide))
+    english, korean = (f"{what}, {other} = {fixed}" for what in title)
+    return figure((english, korean), AXES[axis], unit, sizes, curves, over, up)
 
 
-def _guide(end: tuple[int, float], theory: int, start: int, across: Scale, up: Scale) -> str:
+def _guide(end: tuple[int, float], theory: int, start: int, over: Scale, up: Scale) -> str:
     """The paper's slope through the last point, as far back as the fit goes, but not below the frame."""
     size, value = end
     back = max(start, size * (up.low / value) ** (1 / theory))
-    first = f"M{across(back):.1f} {up(value * (back / size) ** theory):.1f}"
-    return f"<path class='guide' d='{first}L{across(size):.1f} {up(value):.1f}'/>"
-
-
-def _line(kind: str, points: Sequence[tuple[int, float]], across: Scale, up: Scale) -> str:
-    path = "L".join(f"{across(size):.1f} {up(value):.1f}" for size, value in points)
-    dots = "".join(
-        f"<circle class='dot' cx='{across(size):.1f}' cy='{up(value):.1f}' r='2.5'>"
-        f"<title>{html.escape(KINDS[kind][0])}: {size:,} → {value:.3g}</title></circle>"
-        for size, value in points
-    )
-    return f"<path class='line' d='M{path}'/>{dots}"
-
-
-def _frame(across: Scale, up: Scale, sizes: Sequence[int], axis: Both, unit: Both) -> str:
-    parts = []
-    for size in sizes:
-        x = f"{across(size):.1f}"
-        parts.append(f"<path class='frame' d='M{x} {TOP}V{HEIGHT - BOTTOM}'/>")
-        parts.append(f"<text x='{x}' y='{HEIGHT - BOTTOM + 14}' text-anchor='middle'>{size}</text>")
-    for power in range(round(math.log10(up.low)), round(math.log10(up.high)) + 1):
-        y = up(10.0**power)
-        parts.append(f"<path class='frame' d='M{LEFT} {y:.1f}H{WIDTH - RIGHT}'/>")
-        parts.append(f"<text x='{LEFT - 6}' y='{y + 4:.1f}' text-anchor='end'>{10.0**power:g}</text>")
-    for code, name, of in zip(("en", "ko"), axis, unit, strict=True):
-        parts.append(
-            f"<text lang='{code}' x='{(LEFT + WIDTH) / 2}' y='{HEIGHT - 6}' text-anchor='middle'>{name}</text>"
-        )
-        middle = (TOP + HEIGHT - BOTTOM) / 2
-        parts.append(
-            f"<text lang='{code}' x='10' y='{middle}' text-anchor='middle' transform='rotate(-90 10 {middle})'>{of}</text>"
-        )
-    return "".join(parts)
+    first = f"M{over(back):.1f} {up(value * (back / size) ** theory):.1f}"
+    return f"<path class='guide' d='{first}L{over(size):.1f} {up(value):.1f}'/>"
