@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from rich.console import Console
@@ -17,6 +17,10 @@ from regard.checkpoint import StoredAssets
 from regard.data.prepare import Builder, Prepared
 from regard.training.loss import Loss
 from regard.training.trainable import MicroBatch, Trainable
+
+if TYPE_CHECKING:
+    from regard.tasks.neighbours import WordVectors
+    from regard.tasks.vectors import TextVectors
 
 
 class Assets(Protocol):
@@ -137,6 +141,10 @@ class Task:
     """(Name of a model, texts or None, how many to read ahead, and options of its own) → one answer for each text."""
     view: Callable[..., Seen] | None = None
     """(Name of a model, a text or None, and options of its own) → what is to be seen."""
+    embed: Callable[..., TextVectors] | None = None
+    """(Name of a model, and options of its own) → what makes vectors of texts."""
+    neighbours: Callable[..., WordVectors] | None = None
+    """(Name of a model, and options of its own) → its words with their vectors."""
 
     @property
     def name(self) -> str:

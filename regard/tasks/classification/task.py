@@ -29,7 +29,9 @@ if TYPE_CHECKING:  # what an extra installs
 
 
 def load(trained: Trained, name: str | Path) -> Classifier:
-    return Classifier(trained.model, trained.recipe, trained.assets, trained.provenance)
+    classifier = Classifier(trained.model, trained.recipe, trained.assets, trained.provenance)
+    classifier.origin = name
+    return classifier
 
 
 def serve(app: FastAPI, service: Service) -> None:
@@ -60,4 +62,6 @@ TASK = Task(
     evaluate=verbs.evaluate,
     score=verbs.score,
     view=verbs.view,
+    embed=verbs.embed,
+    neighbours=verbs.neighbours,
 )

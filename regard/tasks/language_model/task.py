@@ -24,7 +24,9 @@ if TYPE_CHECKING:  # what an extra installs
 
 
 def load(trained: Trained, name: str | Path) -> TextGenerator:
-    return TextGenerator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance)
+    generator = TextGenerator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance)
+    generator.origin = name
+    return generator
 
 
 def serve(app: FastAPI, service: Service) -> None:
@@ -53,4 +55,6 @@ TASK = Task(
     evaluate=verbs.evaluate,
     score=verbs.score,
     view=verbs.view,
+    embed=verbs.embed,
+    neighbours=verbs.neighbours,
 )
