@@ -193,7 +193,7 @@ class Neighbourhood:
 
     def write(self, path: str | Path, command: str = "") -> None:
         """A map of the words as one HTML file, the words asked for and their neighbours in colours; `command` made it."""
-        drawn = VectorMap(self.model, "words", {"side": self.words.side})
+        drawn = VectorMap(Path(self.model).name, "words", {"side": self.words.side})
         near = {word: each.word for each in reversed(self.found) for word, _ in each.nearest[:MAPPED_NEIGHBOURS]}
         near |= {each.word: each.word for each in self.found}
         frequent = {word: place for place, word in enumerate(self.words.words[:MOST_POINTS])}
@@ -231,6 +231,12 @@ def neighbours(
         raise UsageError("there are no words to look among; name other text with `words`")
     asked = [word] if isinstance(word, str) else list(word)
     found = Neighbourhood(str(model), tuple(vectors.neighbours(each, count) for each in asked), vectors)
+    if strange := [each.word for each in found if each.word not in vectors.known]:
+        sides = "; `side` chooses whose words are meant" if row.understands("neighbours", "side") else ""
+        note(
+            f"not among the {len(vectors.words):,} words that were compared ({vectors.side}), so that the vector may say "
+            f"little: {', '.join(strange)}{sides}"
+        )
     if page is not None:
         found.write(page, command)
     return found

@@ -68,6 +68,7 @@ class WordVectors:
         known = [(word, ids) for word, ids in zip(words, tokenizer.encode_all(words, side), strict=True)
                  if ids and UNKNOWN not in ids]  # fmt: skip
         self.words = [word for word, _ in known]
+        self.known = frozenset(self.words)
         self.vectors = self._means([ids for _, ids in known])
         """[W, D]"""
         self._directions = _directions(self.vectors)
