@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -47,7 +48,7 @@ def embed(
     """
     if text and file is not None:
         raise UsageError("give texts or `file`, not both")
-    if text and len(text) == 1 and Path(text[0]).is_file():
+    if text and len(text) == 1 and is_file(text[0]):
         file, text = Path(text[0]), None
     typed = not text and file is None and sys.stdin.isatty()
     texts: Iterable[str] = text or (regard.read_lines(file) if file is not None else standard_input())
@@ -63,3 +64,10 @@ def embed(
         say(f"wrote {output}: {found.count:,} × {found.width:,}, {found.pool}")
     if page is not None:
         say(f"wrote {page}")
+
+
+def is_file(text: str) -> bool:
+    """Whether a text is the name of a file; most texts are longer than any name may be, or hold what none may."""
+    with suppress(OSError, ValueError):
+        return Path(text).is_file()
+    return False

@@ -194,8 +194,10 @@ class Neighbourhood:
     def write(self, path: str | Path, command: str = "") -> None:
         """A map of the words as one HTML file, the words asked for and their neighbours in colours; `command` made it."""
         drawn = VectorMap(Path(self.model).name, "words", {"side": self.words.side})
-        near = {word: each.word for each in reversed(self.found) for word, _ in each.nearest[:MAPPED_NEIGHBOURS]}
-        near |= {each.word: each.word for each in self.found}
+        near = {each.word: each.word for each in self.found}  # those asked for come first, each in a colour of its own
+        for each in self.found:
+            for word, _ in each.nearest[:MAPPED_NEIGHBOURS]:
+                near.setdefault(word, each.word)
         frequent = {word: place for place, word in enumerate(self.words.words[:MOST_POINTS])}
         for word in dict.fromkeys([*near, *frequent]):
             if len(drawn) == MOST_POINTS:

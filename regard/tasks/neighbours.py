@@ -64,7 +64,7 @@ class WordVectors:
 
     def __init__(self, tokenizer: Tokenizer, side: Side, table: Tensor, words: Sequence[str]) -> None:
         """`words` in the order of their frequency; `table` [V, D]."""
-        self.tokenizer, self.side, self._table = tokenizer, side, table
+        self.tokenizer, self.side, self._table = tokenizer, side, table.detach()
         known = [(word, ids) for word, ids in zip(words, tokenizer.encode_all(words, side), strict=True)
                  if ids and UNKNOWN not in ids]  # fmt: skip
         self.words = [word for word, _ in known]

@@ -215,7 +215,7 @@ class TextVectors(ABC):
     def word_vectors(self, side: str | None = None, words: Iterable[str] | None = None) -> WordVectors:
         """The words that `neighbours` compares, with their vectors."""
         chosen = self._side(side)
-        table = self._table(chosen).weight.detach()
+        table = self._table(chosen).weight
         if words is not None:
             return WordVectors(self.tokenizer, chosen, table, count_words(words, self.tokenizer, chosen))
         kept = self.__dict__.setdefault("_word_vectors", {})

@@ -91,7 +91,11 @@ class VectorMap:
     def render(self, command: str = "") -> str:
         """The page as text."""
         return document(
-            f"{self.title}: a map of {self.kind} · regard", BODY, ["map"], SCRIPTS, {**self.to_dict(), "command": command}
+            f"{self.title}: a map of {self.kind} · regard",
+            BODY,
+            ["map"],
+            SCRIPTS,
+            {**self.to_dict(), "command": command},
         )
 
     def write(self, path: str | Path, command: str = "") -> None:

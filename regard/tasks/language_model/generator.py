@@ -24,6 +24,7 @@ from regard.decoding.options import Hypothesis, SpecialTokens
 from regard.decoding.search import search
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
+from regard.tasks import vectors
 from regard.tasks.alternatives import alternatives
 from regard.tasks.language_model.evaluation import (
     BATCH_TOKENS,
@@ -38,7 +39,6 @@ from regard.tasks.language_model.results import Generation, GenerationOptions, O
 from regard.tasks.language_model.streaming import SlidingContext, StreamedText, start_token, stop_strings
 from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
-from regard.tasks import vectors
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.vectors import Reading, TextVectors
 
@@ -259,9 +259,12 @@ class TextGenerator(TextVectors):
         return read_split(recipe.data, "train")
 
     def about_long(self, cut: int, windowed: int) -> str:
-        return windowed and (
-            f"{windowed:,} text(s) longer than the {self.context} tokens that this model looks back at: "
-            "read was all of them, with a context that slides"
+        return (
+            windowed
+            and (
+                f"{windowed:,} text(s) longer than the {self.context} tokens that this model looks back at: "
+                "read was all of them, with a context that slides"
+            )
         ) or ""
 
     def look(self, text: str) -> TextLook:

@@ -249,9 +249,12 @@ class Translator(TextVectors):
         return (source if side == "source" else target for source, target in pairs)
 
     def about_long(self, cut: int, windowed: int) -> str:
-        return windowed and (
-            f"{windowed:,} text(s) longer than the {self.longest} tokens this model was trained for: "
-            "read was all of them, in parts"
+        return (
+            windowed
+            and (
+                f"{windowed:,} text(s) longer than the {self.longest} tokens this model was trained for: "
+                "read was all of them, in parts"
+            )
         ) or ""
 
     def attention(self, text: str, *, part: int = 0, **options: Unpack[Options]) -> Attention:
