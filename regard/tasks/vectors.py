@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from regard import config
 from regard.data.tokenizer import Side, Tokenizer
 from regard.decoding.batches import in_batches
 from regard.errors import UsageError, did_you_mean
@@ -93,9 +94,8 @@ def pool_windows(pool: str, vectors: Tensor, counts: Sequence[int]) -> Tensor:
 class TextVectors(ABC):
     """What a model at work inherits, to embed texts and to know the neighbours of words."""
 
-    model: Any
     tokenizer: Tokenizer
-    recipe: Any
+    recipe: config.Recipe
     pools: tuple[str, ...] = ("mean", "max", "first", "last")
     """How the states of a text may become one vector."""
     sides: tuple[Side, ...] = ("source",)

@@ -56,6 +56,8 @@ class Classification:
 class Classifier(TextVectors):
     """A model, its tokenizer, its labels and its recipe, ready to classify."""
 
+    recipe: config.ClassificationRecipe
+
     def __init__(
         self,
         model: TextClassifier,

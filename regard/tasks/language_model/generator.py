@@ -55,6 +55,7 @@ CHUNK = 512  # rows of probabilities alive at a time
 class TextGenerator(TextVectors):
     """A language model, its tokenizer and its recipe, ready to write."""
 
+    recipe: config.LanguageRecipe
     pools = ("mean", "max", "last")  # the first state has seen nothing of a text
 
     def __init__(

@@ -49,6 +49,7 @@ NO_SPACES = {"zh", "zho", "chi", "cmn", "yue", "chinese", "mandarin", "cantonese
 class Translator(TextVectors):
     """A model, its tokenizer and its recipe, ready to translate."""
 
+    recipe: config.TranslationRecipe
     sides = ("source", "target")
 
     def __init__(
