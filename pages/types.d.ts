@@ -256,6 +256,29 @@ interface CurvePage {
   command: string;
 }
 
+// The page of a map of vectors: regard/view/map.py.
+
+interface MapPage {
+  title: string;
+  kind: "words" | "texts";
+  facts: Record<string, string>;
+  /** How many there were; of too many, only some are drawn. */
+  given: number;
+  width: number;
+  /** Of all variance, on each axis. */
+  shares: number[];
+  texts: string[];
+  labels: string[];
+  /** Of each text its label's number; −1 if it has none. */
+  label: number[];
+  /** [texts, 2], from 0 to 1 */
+  places: Packed;
+  /** Of each text the nearest others, and their cosines. */
+  near: number[][];
+  cosines: number[][];
+  command: string;
+}
+
 // The page of a race: regard/race/verdict.py.
 
 interface Score {

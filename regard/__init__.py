@@ -30,9 +30,11 @@ if TYPE_CHECKING:
     from regard.serve.start import serve
     from regard.tasks.classification.classifier import Classification, Classifier
     from regard.tasks.classification.page import Decision
+    from regard.tasks.embedding import Embeddings, Neighbourhood, embed, neighbours
     from regard.tasks.language_model.generator import TextGenerator
     from regard.tasks.language_model.page import TextLook
     from regard.tasks.language_model.results import Generation, TextScore
+    from regard.tasks.neighbours import Neighbours
     from regard.tasks.registry import prepare, register_architecture
     from regard.tasks.task import Result
     from regard.tasks.translation.alignment.align import Alignment
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from regard.tasks.translation.heads_page import HeadImportance
     from regard.tasks.translation.results import PairScore, Translation
     from regard.tasks.translation.translator import Translator
+    from regard.tasks.vectors import Embedded
     from regard.tasks.verbs import Evaluation, evaluate, load, score, view
     from regard.view.curve import Curves, curve
 
@@ -59,11 +62,15 @@ __all__ = [
     "Comparisons",
     "Curves",
     "Decision",
+    "Embedded",
+    "Embeddings",
     "Evaluation",
     "Exported",
     "Generation",
     "HeadImportance",
     "Measured",
+    "Neighbourhood",
+    "Neighbours",
     "PairScore",
     "Prepared",
     "Quickstart",
@@ -89,10 +96,12 @@ __all__ = [
     "bench_smoothing",
     "compare",
     "curve",
+    "embed",
     "evaluate",
     "export",
     "heads",
     "load",
+    "neighbours",
     "prepare",
     "quickstart",
     "race",
@@ -127,9 +136,12 @@ _PLACES = {
     "serve.start": ("serve",),
     "tasks.classification.classifier": ("Classification", "Classifier"),
     "tasks.classification.page": ("Decision",),
+    "tasks.embedding": ("Embeddings", "Neighbourhood", "embed", "neighbours"),
     "tasks.language_model.generator": ("TextGenerator",),
     "tasks.language_model.page": ("TextLook",),
     "tasks.language_model.results": ("Generation", "TextScore"),
+    "tasks.neighbours": ("Neighbours",),
+    "tasks.vectors": ("Embedded",),
     "runs": ("Run", "train"),
     "tasks.registry": ("prepare", "register_architecture"),
     "tasks.task": ("Result",),

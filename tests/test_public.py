@@ -111,7 +111,7 @@ def test_every_verb_has_its_file_and_its_tests() -> None:
         assert (ROOT / "tests" / "commands" / f"test_{name}.py").is_file(), f"tests/commands/test_{name}.py is missing"
     assert verbs == [
         "quickstart", "prepare", "train", "translate", "classify", "generate", "evaluate", "compare", "score", "view",
-        "curve", "align", "heads", "serve", "export", "race", "ablate",
+        "curve", "align", "heads", "embed", "neighbours", "serve", "export", "race", "ablate",
     ]  # fmt: skip
 
 

@@ -113,14 +113,22 @@ class Convolutional(EncoderDecoder):
         self.note(states=states)
         return PADDED.only_real(states, target) if packed else states
 
-    def start(self, source: Tensor) -> ConvolutionalState:
-        real = source != PAD  #                                            [S, K]
-        x = embedded = self.source_embedding(source) * real.unsqueeze(2)  # [S, K, D]
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """Source ids [S, K] → outputs of the encoder, and what it read, [S, K, D] each."""
+        real = (source != PAD).unsqueeze(2)  #                  [S, K, 1]
+        x = embedded = self.source_embedding(source) * real  #  [S, K, D]
         for layer in self.encoder:
-            x = layer(x, real.unsqueeze(2))
+            x = layer(x, real)
         self.note(memory=x)
+        return x, embedded
+
+    def encoder_states(self, source: Tensor) -> Tensor:
+        return PADDED.only_real(self.encode(source)[0], source)
+
+    def start(self, source: Tensor) -> ConvolutionalState:
+        x, embedded = self.encode(source)
         # A key tells what the encoder made of a position; its value adds which token it is (the paper's equation 2).
-        memory = Memory(x, (x + embedded) * HALF, real.unsqueeze(1))
+        memory = Memory(x, (x + embedded) * HALF, (source != PAD).unsqueeze(1))
         past = x.new_zeros(len(source), self.kernel - 1, x.size(2))
         return ConvolutionalState(memory, [past] * len(self.decoder))
 

@@ -10,6 +10,7 @@ from abc import abstractmethod
 from torch import Tensor, nn
 
 from regard.config import Translating as Settings
+from regard.errors import UsageError
 from regard.models.autoregressive import AutoregressiveModel
 from regard.models.layers import Embedding
 
@@ -18,6 +19,7 @@ class EncoderDecoder(AutoregressiveModel):
     """Source and target ids in, hidden states out."""
 
     source_embedding: Embedding
+    target_embedding: Embedding
     output: nn.Linear
 
     @abstractmethod
@@ -26,6 +28,12 @@ class EncoderDecoder(AutoregressiveModel):
 
         `packed` gives the states of real target positions only, side by side.
         """
+
+    def encoder_states(self, source: Tensor) -> Tensor:
+        """Source ids [S, K] → what the encoder makes of real positions, sentence after sentence [N, D]."""
+        raise UsageError(
+            f"{type(self).__name__} does not show its encoder's states; give it `encoder_states(source)` to embed texts"
+        )
 
     def position_table(self, length: int) -> Tensor | None:
         """What is added to the embeddings of the first `length` positions of the source [T, D], if anything is."""

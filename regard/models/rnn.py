@@ -107,12 +107,20 @@ class Recurrent(EncoderDecoder):
         self.note(states=states)
         return PADDED.only_real(states, target) if packed else states
 
-    def start(self, source: Tensor) -> RecurrentState:
-        real = source != PAD  #                                                          [S, K]
-        outputs, last = self.encoder.encode(self.source_embedding(source), real.sum(1).clamp(min=1))
-        hidden = self.bridge(last.flatten(1)).view(len(source), -1, *last.shape[1:])  #  [S, L, P, D]
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """Source ids [S, K] → outputs of the encoder [S, K, D], and its last state [S, P, D]."""
+        lengths = (source != PAD).sum(1).clamp(min=1)
+        outputs, last = self.encoder.encode(self.source_embedding(source), lengths)
         self.note(memory=outputs)
-        return RecurrentState(hidden, self.attention_memory(outputs, real))
+        return outputs, last
+
+    def encoder_states(self, source: Tensor) -> Tensor:
+        return PADDED.only_real(self.encode(source)[0], source)
+
+    def start(self, source: Tensor) -> RecurrentState:
+        outputs, last = self.encode(source)
+        hidden = self.bridge(last.flatten(1)).view(len(source), -1, *last.shape[1:])  #  [S, L, P, D]
+        return RecurrentState(hidden, self.attention_memory(outputs, source != PAD))
 
     def advance(self, last: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         states, state = self.decode(self.target_embedding(last[:, None]), state)  # [N, 1, D]

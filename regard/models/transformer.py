@@ -60,6 +60,12 @@ class Transformer(EncoderDecoder):
             x = layer(x, mask, layout)
         return self.encoder_norm(x), mask
 
+    def encoder_states(self, source: Tensor) -> Tensor:
+        layout = lay_out(source, packed=True)
+        memory, _ = self.encode(source, layout)
+        self.note(memory=memory)
+        return layout.only_real(memory, source)
+
     def attention_names(self) -> dict[str, list[str]]:
         return {
             "encoder": [f"encoder.{layer}.self_attention" for layer in range(len(self.encoder))],

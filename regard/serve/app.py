@@ -20,6 +20,7 @@ from regard.serve import schemas
 from regard.serve.access import Access
 from regard.serve.body import JSONRoute
 from regard.serve.counters import CONTENT_TYPE
+from regard.serve.embed_route import add_embed
 from regard.serve.endpoint import ANYWHERE, LOCKED, encode, json_answer, problems
 from regard.serve.exception_handlers import HANDLERS
 from regard.serve.guard import RequestGuard
@@ -71,6 +72,7 @@ def create_app(
     for task in all_tasks():  # also those without a model here: their paths then say so
         if task.serve is not None:
             task.serve(app, service)
+    add_embed(app, service)
     _add_pages(app, service, folders)
     _add_state(app, service)
     service.metrics.paths = frozenset(getattr(route, "path", "") for route in app.routes)

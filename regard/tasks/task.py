@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
@@ -19,6 +19,10 @@ from regard.checkpoint import StoredAssets
 from regard.data.prepare import Builder, Prepared
 from regard.training.loss import Loss
 from regard.training.trainable import MicroBatch, Trainable
+
+if TYPE_CHECKING:
+    from regard.tasks.neighbours import WordVectors
+    from regard.tasks.vectors import TextVectors
 
 
 class Assets(Protocol):
@@ -183,6 +187,10 @@ class Task:
     """(Name of a model, a text or None, and options of its own) → what is to be seen."""
     judge: Judge | None = None
     """How experiments compare its runs."""
+    embed: Callable[..., TextVectors] | None = None
+    """(Name of a model, and options of its own) → what makes vectors of texts."""
+    neighbours: Callable[..., WordVectors] | None = None
+    """(Name of a model, and options of its own) → its words with their vectors."""
 
     @property
     def name(self) -> str:

@@ -59,6 +59,11 @@ def is_punctuation(token: str) -> bool:
     )  # fmt: skip
 
 
+def has_spaces(text: str) -> bool:
+    """Whether it is of a script that puts spaces between words."""
+    return _NO_SPACES.search(text) is None
+
+
 def is_byte(token: str) -> bool:
     """Whether it is one byte of a character that has no token of its own."""
     return bool(_BYTE.fullmatch(token))

@@ -65,6 +65,8 @@ def test_it_is_viewed_prepared_and_rehearsed(run: Path, folder: Path) -> None:
     assert "ready in" in succeed("prepare", folder / "spots.toml", *overrides).out
     assert "with 4 corners" in succeed("train", folder / "spots.toml", "--dry-run", *overrides).out
     assert "is of the task 'translation'" in fail("view", run, "a picture", "--beam", 3)
+    for verb in ("embed", "neighbours"):  # which it does not offer
+        assert f"there is no `{verb}` for models of the task 'spots'" in fail(verb, run, "a picture")
 
 
 def test_it_is_served(run: Path) -> None:
@@ -72,3 +74,4 @@ def test_it_is_served(run: Path) -> None:
         picture = [0.0] * 16
         picture[0] = picture[1] = picture[4] = picture[5] = 1.0
         assert server.post("/find", picture=picture).json() == {"model": "eye", "corners": ["north-west"]}
+        assert "no such model here makes vectors" in server.post("/embed", text="a", model="eye").json()["detail"]

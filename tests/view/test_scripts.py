@@ -13,6 +13,7 @@ from regard.tasks.classification import page as classification
 from regard.tasks.language_model import page as writing
 from regard.tasks.translation import page
 from regard.view import curve
+from regard.view import map as vector_map
 
 ROOT = Path(__file__).parents[2]
 ASSETS = "regard/view/assets"
@@ -21,6 +22,7 @@ PAGES = {
     "writing": writing.SCRIPTS,
     "race": race.SCRIPTS,
     "curve": curve.SCRIPTS,
+    "map": vector_map.SCRIPTS,
     "classification": (*classification.SCRIPTS, "report"),
     "ask": app.ASK_SCRIPTS,
     "report": ("report",),

@@ -13,11 +13,12 @@ from typing import Any, overload
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard import config
 from regard.data.batching import pad
-from regard.data.labelled import clean
+from regard.data.labelled import clean, read_split
+from regard.data.tokenizer import START, Side
 from regard.errors import UsageError
 from regard.models.classifier import TextClassifier
 from regard.tasks.classification.assets import ClassificationAssets
@@ -27,6 +28,7 @@ from regard.tasks.classification.training import classify_ids, in_reach
 from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
+from regard.tasks.vectors import Reading, TextVectors, Window
 from regard.view.words import text_of
 
 BATCH_TOKENS = 8_192
@@ -51,8 +53,10 @@ class Classification:
         return {**vars(self), "probabilities": dict(self.probabilities)}
 
 
-class Classifier:
+class Classifier(TextVectors):
     """A model, its tokenizer, its labels and its recipe, ready to classify."""
+
+    recipe: config.ClassificationRecipe
 
     def __init__(
         self,
@@ -155,6 +159,31 @@ class Classifier:
             gap=left_out + (len(tokens) - len(part)) if answer.cut else None,
             facts=self.facts(),
         )
+
+    @property
+    def usual_pool(self) -> str:
+        """What the labels are decided by."""
+        return self.model.pooling
+
+    def _reading(self, text: str) -> Reading:
+        """In the windows that `classify` would take."""
+        (ids,) = self.encode([text])
+        if not len(ids):
+            return Reading([])
+        before = [START] if self.model.pooling == "first" else []
+        parts = [[*before, *part.tolist()] for part in in_reach(ids, self.recipe.data)]
+        cut = len(ids) > self.recipe.data.max_tokens and len(parts) == 1
+        return Reading([Window(part, len(part)) for part in parts], cut)
+
+    def _states(self, windows: Sequence[Window]) -> Tensor:
+        ids = pad([np.array(window.ids, dtype=np.int64) for window in windows])  # [S, T]
+        return self.model.encode(torch.from_numpy(ids).to(self.model.device))
+
+    def _table(self, side: Side) -> nn.Embedding:
+        return self.model.embedding.table
+
+    def _training_lines(self, recipe: config.ClassificationRecipe, side: Side) -> Iterator[str]:
+        return (clean(example.text, recipe.data) for example in read_split(recipe.data, "train"))
 
     def about_long(self, cut: int, windowed: int) -> str:
         """What to tell of so many texts that were cut or read in windows, and which setting decided it; or nothing."""

@@ -30,7 +30,9 @@ if TYPE_CHECKING:  # what an extra installs
 
 
 def load(trained: Trained, name: str | Path) -> Classifier:
-    return Classifier(trained.model, trained.recipe, trained.assets, trained.provenance)
+    classifier = Classifier(trained.model, trained.recipe, trained.assets, trained.provenance)
+    classifier.origin = name
+    return classifier
 
 
 def serve(app: FastAPI, service: Service) -> None:
@@ -62,4 +64,6 @@ TASK = Task(
     score=verbs.score,
     view=verbs.view,
     judge=JUDGE,
+    embed=verbs.embed,
+    neighbours=verbs.neighbours,
 )

@@ -1,4 +1,4 @@
-"""What the verbs of every task do with a classifier: evaluate, score and view."""
+"""What the verbs of every task do with a classifier: evaluate, score, view, embed and neighbours."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ from regard.tasks.classification.evaluation import (
 )
 from regard.tasks.classification.page import MOST_WINDOWS, NOTE, Decision, draw_decision, write_decisions
 from regard.tasks.data_folder import keep_apart, with_data_folder
+from regard.tasks.neighbours import WordVectors
 from regard.tasks.task import Scored
 from regard.tasks.texts import require_text
+from regard.tasks.vectors import TextVectors
 from regard.tasks.verbs import load
 
 
@@ -110,3 +112,12 @@ def view(model: str | Path, text: str | None = None) -> SeenDecision:
     if told := classifier.about_long(int(seen[0].gap is not None), int(seen[0].windows > 1)):
         note(told)
     return SeenDecision(seen)
+
+
+def embed(model: str | Path, *, device: str = "cpu") -> TextVectors:
+    """The encoder reads; what it finds is pooled as for the labels, unless another pool is asked for."""
+    return load(model, device, task="text-classification")
+
+
+def neighbours(model: str | Path, *, words: Iterable[str] | None = None) -> WordVectors:
+    return load(model, task="text-classification").word_vectors(words=words)

@@ -5,30 +5,42 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any, overload
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard import config
 from regard.attention.record import record
-from regard.data.plain import count_words
-from regard.data.tokenizer import END, PAD, START, UNKNOWN, Tokenizer
+from regard.data.batching import pad
+from regard.data.plain import count_words, read_split
+from regard.data.tokenizer import END, PAD, START, UNKNOWN, Side, Tokenizer
 from regard.decoding.options import Hypothesis, SpecialTokens
 from regard.decoding.search import search
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
+from regard.tasks import vectors
 from regard.tasks.alternatives import alternatives
-from regard.tasks.language_model.evaluation import BATCH_TOKENS, Window, context_window, window_states, windows_of_text
+from regard.tasks.language_model.evaluation import (
+    BATCH_TOKENS,
+    ContextWindow,
+    Window,
+    context_window,
+    window_states,
+    windows_of_text,
+)
 from regard.tasks.language_model.page import TextLook
 from regard.tasks.language_model.results import Generation, GenerationOptions, Options, TextScore
 from regard.tasks.language_model.streaming import SlidingContext, StreamedText, start_token, stop_strings
 from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
+from regard.tasks.vectors import Reading, TextVectors
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
@@ -40,8 +52,11 @@ SAMPLED_TOGETHER = 256  # prompts, each with all its texts
 CHUNK = 512  # rows of probabilities alive at a time
 
 
-class TextGenerator:
+class TextGenerator(TextVectors):
     """A language model, its tokenizer and its recipe, ready to write."""
+
+    recipe: config.LanguageRecipe
+    pools = ("mean", "max", "last")  # the first state has seen nothing of a text
 
     def __init__(
         self,
@@ -232,6 +247,41 @@ class TextGenerator:
             raise UsageError(f"a text is wanted, not {shown(text)}")
         lines = [line.strip() for line in text.removesuffix("\n").split("\n")]
         return lines if self.whole else [" ".join(lines).strip()]
+
+    @property
+    def usual_pool(self) -> str:
+        """The only state that has seen all of a text."""
+        return "last"
+
+    def _reading(self, text: str) -> Reading:
+        """As a text is scored: each token once, with a context that slides along; a recurrent model carries its state."""
+        lines = self._lines(text)
+        if not any(map(self.tokenizer.encode, lines)):
+            return Reading([])
+        context = context_window(self.model, self.recipe.data)
+        if context.carried:
+            context = ContextWindow(sys.maxsize, sys.maxsize, carried=True)
+        windows = windows_of_text(lines, self.tokenizer, self.recipe.data, context)
+        return Reading([vectors.Window(each.tokens[:-1], each.fresh) for each in windows])
+
+    def _states(self, windows: Sequence[vectors.Window]) -> Tensor:
+        ids = pad([np.array(window.ids, dtype=np.int64) for window in windows])  # [S, T]
+        return self.model(torch.from_numpy(ids).to(self.model.device), packed=True)  # type: ignore[no-any-return]
+
+    def _table(self, side: Side) -> nn.Embedding:
+        return self.model.embedding.table
+
+    def _training_lines(self, recipe: config.LanguageRecipe, side: Side) -> Iterator[str]:
+        return read_split(recipe.data, "train")
+
+    def about_long(self, cut: int, windowed: int) -> str:
+        return (
+            windowed
+            and (
+                f"{windowed:,} text(s) longer than the {self.context} tokens that this model looks back at: "
+                "read was all of them, with a context that slides"
+            )
+        ) or ""
 
     def look(self, text: str) -> TextLook:
         """What was expected at each place of a text, and what every head looked at."""

@@ -25,7 +25,9 @@ if TYPE_CHECKING:  # what an extra installs
 
 
 def load(trained: Trained, name: str | Path) -> TextGenerator:
-    return TextGenerator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance)
+    generator = TextGenerator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance)
+    generator.origin = name
+    return generator
 
 
 def serve(app: FastAPI, service: Service) -> None:
@@ -55,4 +57,6 @@ TASK = Task(
     score=verbs.score,
     view=verbs.view,
     judge=JUDGE,
+    embed=verbs.embed,
+    neighbours=verbs.neighbours,
 )

@@ -1,4 +1,4 @@
-"""What the verbs of every task do with a language model: evaluate, score and view."""
+"""What the verbs of every task do with a language model: evaluate, score, view, embed and neighbours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from regard.tasks.language_model.evaluation import PerplexityTest, measure
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.page import TextLook, draw_writing, write_writing
 from regard.tasks.language_model.results import TextScore
+from regard.tasks.neighbours import WordVectors
 from regard.tasks.texts import in_blocks, require_text
+from regard.tasks.vectors import TextVectors
 from regard.tasks.verbs import load
 
 SCORED_TOGETHER = 256
@@ -91,3 +93,12 @@ class SeenText:
 def view(model: str | Path, text: str | None = None) -> SeenText:
     """What it expected, what came, and what it looked at meanwhile."""
     return SeenText(load(model, task="text-generation").look(require_text(model, text)))
+
+
+def embed(model: str | Path, *, device: str = "cpu") -> TextVectors:
+    """The decoder reads; its last state has seen all of a text."""
+    return load(model, device, task="text-generation")
+
+
+def neighbours(model: str | Path, *, words: Iterable[str] | None = None) -> WordVectors:
+    return load(model, task="text-generation").word_vectors(words=words)

@@ -50,7 +50,9 @@ def load(
     chosen = choose_engine(trained, name, engine, int8=int8, shortlist=shortlist, workers=workers)
     if notice := getattr(chosen, "notice", ""):
         note(notice)
-    return Translator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance, chosen)
+    translator = Translator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance, chosen)
+    translator.origin = name
+    return translator
 
 
 def serve(app: FastAPI, service: Service) -> None:
@@ -85,4 +87,6 @@ TASK = Task(
     score=verbs.score,
     view=verbs.view,
     judge=JUDGE,
+    embed=verbs.embed,
+    neighbours=verbs.neighbours,
 )

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard import config
 from regard.attention.changes import change_of, changed
 from regard.attention.record import record
 from regard.cancellation import check_cancelled
-from regard.data.tokenizer import END, UNKNOWN, Tokenizer
+from regard.data.batching import pad
+from regard.data.corpus import read_pairs
+from regard.data.tokenizer import END, UNKNOWN, Side, Tokenizer
 from regard.decoding.batches import in_batches
 from regard.decoding.engine import Engine
 from regard.decoding.options import Hypothesis, Search, check_values, refuse_idle
@@ -39,6 +41,7 @@ from regard.tasks.translation.search_steps import search_steps
 from regard.tasks.translation.splitting import Part, split_text
 from regard.tasks.translation.warnings import USUAL_RATIO, Doubt, doubts
 from regard.tasks.translation.workers import native_of
+from regard.tasks.vectors import Reading, TextVectors, Window
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
@@ -48,8 +51,11 @@ OF_TEXT = ("prefix", "split", "warnings")  # options that the search knows nothi
 NO_SPACES = {"zh", "zho", "chi", "cmn", "yue", "chinese", "mandarin", "cantonese", "ja", "jpn", "japanese"}
 
 
-class Translator:
+class Translator(TextVectors):
     """A model, its tokenizer and its recipe, ready to translate."""
+
+    recipe: config.TranslationRecipe
+    sides = ("source", "target")
 
     def __init__(
         self,
@@ -310,6 +316,31 @@ class Translator:
                 f"the {what} has {len(ids)} tokens; the model's position table ends at {self.model.max_positions - 1}."
                 f" {remedy}"
             )
+
+    def _reading(self, text: str) -> Reading:
+        """Whole, or cut where it is longer than the model was trained for."""
+        encoded = self.tokenizer.encode_all([part.text for part in self.split(text, sentences=False)], "source")
+        return Reading([Window([*ids, END], len(ids) + 1) for ids in encoded])
+
+    def _states(self, windows: Sequence[Window]) -> Tensor:
+        ids = pad([np.array(window.ids, dtype=np.int64) for window in windows])  # [S, K]
+        return self.model.encoder_states(torch.from_numpy(ids).to(self.model.device))
+
+    def _table(self, side: Side) -> nn.Embedding:
+        return (self.model.source_embedding if side == "source" else self.model.target_embedding).table
+
+    def _training_lines(self, recipe: config.TranslationRecipe, side: Side) -> Iterator[str]:
+        pairs = read_pairs(recipe.data.files_of("train"), recipe.data, "train")
+        return (source if side == "source" else target for source, target in pairs)
+
+    def about_long(self, cut: int, windowed: int) -> str:
+        return (
+            windowed
+            and (
+                f"{windowed:,} text(s) longer than the {self.longest} tokens this model was trained for: "
+                "read was all of them, in parts"
+            )
+        ) or ""
 
     def attention(self, text: str, *, part: int = 0, **options: Unpack[Options]) -> Attention:
         """Translate a text, as `translate` does with these options, and look at every attention weight of one pass of the

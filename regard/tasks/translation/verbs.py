@@ -1,4 +1,4 @@
-"""What the verbs of every task do with a translator: evaluate, score and view."""
+"""What the verbs of every task do with a translator: evaluate, score, view, embed and neighbours."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.notes import note
 from regard.tasks.data_folder import keep_apart
+from regard.tasks.neighbours import WordVectors
 from regard.tasks.texts import in_blocks, require_text
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.evaluation import TranslationTest, sets_to_test
@@ -25,6 +26,7 @@ from regard.tasks.translation.page import scenes_of, write_page
 from regard.tasks.translation.results import PairScore
 from regard.tasks.translation.terminal import draw
 from regard.tasks.translation.translator import Translator
+from regard.tasks.vectors import TextVectors
 from regard.tasks.verbs import load
 
 Pairs = Iterator[tuple[str, str]]
@@ -162,3 +164,13 @@ def view(
     if len(seen) > 1:
         note(f"the text is shown in the {len(seen)} parts in which it is translated")
     return SeenTranslation(seen, movie)
+
+
+def embed(model: str | Path, *, device: str = "cpu", int8: bool = False) -> TextVectors:
+    """The encoder reads; in 8 bits what it makes of a text is rounded."""
+    return load(model, device, task="translation", int8=int8)
+
+
+def neighbours(model: str | Path, *, side: str | None = None, words: Iterable[str] | None = None) -> WordVectors:
+    """Of the source's or the target's words; of the target's unless asked."""
+    return load(model, task="translation").word_vectors(side, words)
