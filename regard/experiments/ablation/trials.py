@@ -26,7 +26,8 @@ from regard.errors import CheckpointError, RegardError, UsageError
 from regard.experiments.ablation.rows import Row
 from regard.files import replacing
 from regard.run_log import read_metrics
-from regard.runs import CONFIG, check_same_run, train
+from regard.runs import check_same_run, train
+from regard.training.run_folder import CONFIG
 from regard.tasks.registry import count_parameters, find_task, prepare
 from regard.tasks.task import Judge, Judged
 from regard.tasks.trained import load_trained

@@ -165,9 +165,10 @@ def check(asked: Any) -> None:
     assert is_dataclass(asked), "settings are dataclasses"
     for each in fields(asked):
         name, value = each.name, getattr(asked, each.name)
-        several = isinstance(each.default, tuple)
+        default: Any = each.default
+        several = isinstance(default, tuple)
         values = tuple(value) if several else (value,)
-        whole = not isinstance((each.default[0] if several else each.default), float)
+        whole = not isinstance(default[0] if several else default, float)
         kinds = int if whole else (int, float)
         if not values or not all(isinstance(one, kinds) and not isinstance(one, bool) for one in values):
             wanted = f"{'whole ' if whole else ''}number{'s' if several else ''}"

@@ -83,7 +83,7 @@ def bench_parameters(
         raise UsageError(f"{heads} heads do not divide a width of {width}; choose another width or other heads")
     if recipe is None and overrides:
         raise UsageError("`overrides` are of a recipe; name one")
-    settings = None if recipe is None else recipes.given(recipe, overrides)
+    settings = None if recipe is None else recipes.read(recipe, overrides)
     named = None if recipe is None else str(recipe) if isinstance(recipe, str | Path) else "(given)"
     return measured(lambda: measure(asked, settings, named), output, numbers, command)
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from regard import config
 from regard.attention.masks import causal_mask
-from regard.attention.positions import LearnedPositions, sinusoidal_table
+from regard.attention.positions import LearnedPositions, sinusoidal_positions
 from regard.config.field import setting
 from regard.data.progress import progress
 from regard.errors import UsageError
@@ -146,7 +146,7 @@ def untrained(asked: Placing) -> Stack:
     """Layers as the paper has them, made by the seed."""
     torch.manual_seed(asked.seed)
     made = [EncoderLayer(_settings(asked)).eval() for _ in range(asked.layers)]
-    words, places = torch.randn(1_000, asked.width), sinusoidal_table(asked.length, asked.width)
+    words, places = torch.randn(1_000, asked.width), sinusoidal_positions(asked.length, asked.width)
     return Stack(lambda ids, positions: words[ids] + places * positions, made, len(words))
 
 
@@ -199,7 +199,7 @@ def products(asked: Placing, places: Tensor | None = None) -> Found:
     torch.manual_seed(asked.seed)
     width = asked.width + asked.width % 2
     tables = {
-        "sinusoidal": sinusoidal_table(2 * asked.length, width),
+        "sinusoidal": sinusoidal_positions(2 * asked.length, width),
         "learned": LearnedPositions(2 * asked.length, width).table.detach(),
     }
     if places is not None:
