@@ -25,10 +25,11 @@ from regard.config import TranslationRecipe, recipes
 from regard.errors import CheckpointError, RegardError
 from regard.experiments.ablation.rows import Row
 from regard.files import replacing
-from regard.runs import CONFIG, MAY_CHANGE, check_same_run, train
+from regard.runs import MAY_CHANGE, check_same_run, train
 from regard.tasks.registry import count_parameters, find_task, prepare
 from regard.tasks.trained import load_trained
 from regard.tasks.translation.evaluation import TestSet
+from regard.training.run_folder import CONFIG
 
 RESULT, LOG = "trial.json", "log.txt"
 LENGTH = (
