@@ -98,7 +98,11 @@ def save_model(
 def read_model(name: str | Path) -> ModelFile:
     """Read a model by run folder, file, or bundled name (`demo`)."""
     path = find_model(name)
-    tensors, metadata = read(path)
+    try:
+        tensors, metadata = read(path)
+    except DamagedError as error:
+        again = "put back a copy of it, or make it again in its run folder with `regard train`"
+        raise DamagedError(f"{error} If it was a model: {again}.") from None
     version, parts = _parts(path, metadata)
     _require_architecture(path, parts["recipe"])
     try:
@@ -258,7 +262,7 @@ def checksum_of(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> s
     for name in sorted(tensors):
         tensor = tensors[name].detach()
         found = zlib.crc32(f"{name} {tensor.dtype} {list(tensor.shape)}".encode("utf-8", "surrogatepass"), found)
-        found = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy(), found)
+        found = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, found)
     return f"crc32:{found:08x}"
 
 
@@ -285,10 +289,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     except (SafetensorError, RuntimeError, AttributeError, TypeError) as error:  # numbers that torch does not know
         raise DamagedError(f"cannot read the tensors of {path}: {error}") from None
     if found != stored:
-        raise DamagedError(
-            f"{path} is damaged: its content does not match its checksum. Put back a copy of it, or make it again: "
-            "in a run folder, `regard train` does"
-        )
+        raise DamagedError(f"{path} is damaged: its content does not match its checksum.")
     return tensors, metadata
 
 

@@ -199,7 +199,8 @@ class RunFolder:
             "or choose another folder with --run"
         )
         if self.last.exists() or self.previous.exists():
-            raise CheckpointError(f"no checkpoint in {self.path} is whole. {'. '.join(map(str, damage))}. {advice}")
+            told = " ".join(f"{str(each).rstrip('.')}." for each in damage)
+            raise CheckpointError(f"no checkpoint in {self.path} is whole. {told} {advice}")
         # Killed while it wrote its first checkpoint, a run has one snapshot, and perhaps a model of it.
         if snapshots > 1 or (self.model.exists() and not snapshots):
             raise CheckpointError(f"{run} holds a model or snapshots, but {self.last} is gone. {advice}")

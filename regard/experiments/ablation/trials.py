@@ -27,10 +27,10 @@ from regard.experiments.ablation.rows import Row
 from regard.files import replacing
 from regard.run_log import read_metrics
 from regard.runs import check_same_run, train
-from regard.training.run_folder import CONFIG
 from regard.tasks.registry import count_parameters, find_task, prepare
 from regard.tasks.task import Judge, Judged
 from regard.tasks.trained import load_trained
+from regard.training.run_folder import CONFIG
 
 RESULT, LOG = "trial.json", "log.txt"
 FORMER = {"texts": "answers"}  # what a trial of before called it
