@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
@@ -253,7 +253,8 @@ def enter_folder(folder: Path, recipe: config.Recipe, processes: Processes, held
                     "writes the checkpoints for all. Put it on a disk that all machines share, and name it with --run"
                 )
     finally:
-        mark.unlink(missing_ok=True)
+        with suppress(OSError):  # what went wrong before is worth more
+            mark.unlink()
 
 
 def prepare_once(recipe: config.Recipe, row: Task, processes: Processes, console: Console) -> Prepared:
