@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 
-from tests.commands.calling import fail, succeed
+import pytest
+
+from tests.commands.calling import ROOT, fail, succeed
 
 
 def test_a_list_or_json_and_a_map(tmp_path: Path) -> None:
@@ -36,3 +40,13 @@ def test_mistakes(moods: Path, tmp_path: Path) -> None:
     assert "cannot read" in fail("neighbours", "demo", "father", "--words", tmp_path / "x")
     assert "should end in .html" in fail("neighbours", "demo", "father", "--page", tmp_path / "x")
     assert "--side is of the task 'translation'" in fail("neighbours", moods, "wonderful", "--side", "source")
+
+
+def test_the_docs_show_what_it_prints() -> None:
+    page = (ROOT / "docs" / "embed.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^\$ regard (neighbours .*)\n((?:(?!\$|```).*\n)+)", page, re.MULTILINE)
+    assert len(shown) == 2
+    for command, output in shown:
+        told, wanted = (text.split() for text in (succeed(*shlex.split(command)).out, output))
+        for one, other in zip(told, wanted, strict=True):
+            assert one == other or float(one) == pytest.approx(float(other), abs=0.0011)  # the last digit is rounded
