@@ -124,7 +124,7 @@ def read(
     if isinstance(recipe, (str, Path)):
         return load(recipe, overrides, folder)
     if not isinstance(recipe, (Recipe, Mapping)):
-        raise UsageError(f"a recipe is a TOML file, nested tables or a Recipe, not {recipe!r}")
+        raise UsageError(f"a recipe is a TOML file, nested tables or a Recipe, not {shown(recipe)}")
     if folder is not None and not Path(folder).is_dir():
         raise ConfigError([f"no folder {folder} to take data from"])
     try:
@@ -362,7 +362,7 @@ def _unknown_metric(recipe: Recipe, row: TaskSettings) -> list[str]:
     if metric in row.metrics:
         return []
     hint = did_you_mean(metric, row.metrics)
-    return [f"training.metric must be one of {', '.join(row.metrics)}, not {metric!r}.{hint}"]
+    return [f"training.metric must be one of {', '.join(row.metrics)}, not {shown(metric)}.{hint}"]
 
 
 def _shape(model: dict[str, Any], row: TaskSettings, origin: Origin, mistakes: list[str]) -> tuple[dict[str, Any], str]:
