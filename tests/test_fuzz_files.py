@@ -105,7 +105,7 @@ def test_tensors_of_another_kind(tmp_path_factory: pytest.TempPathFactory, data:
     dtypes = [torch.bool, torch.uint8, torch.int64, torch.float64, torch.bfloat16, torch.complex64, torch.float8_e4m3fn]
     strange = some.one_of(
         some.sampled_from(dtypes).map(lambda dtype: {name: tensor.float().to(dtype)}),
-        some.sampled_from([TALL, tensor[:0].clone(), tensor[None].clone(), tensor.flatten().clone()]).map(
+        some.sampled_from([TALL, tensor.flatten()[:0].clone(), tensor[None].clone(), tensor.flatten().clone()]).map(
             lambda each: {name: each}
         ),
         some.sampled_from(["\x1b[2J", "", "asset.", "asset.lexicon.x", "lexicon.", "lexicon.table", "x" * 500]).map(

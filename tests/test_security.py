@@ -174,7 +174,14 @@ def test_a_run_folder_downloads_nothing(tmp_path: Path) -> None:
 
 
 def test_a_path_that_no_system_can_hold(tmp_path: Path) -> None:
-    for data in ('folder = "a\\u0000"', 'prepared = "a\\u0000"', 'test.x = ["a\\u0000"]'):
+    long = "x" * 300
+    for data in (
+        'folder = "a\\u0000"',
+        'prepared = "a\\u0000"',
+        'test.x = ["a\\u0000"]',
+        f'folder = "{long}"',
+        f'test.x = ["{"a/" * 3_001}"]',
+    ):
         with pytest.raises(ConfigError, match="cannot name a file"):
             recipes.load(recipe_file(tmp_path, data))
 
@@ -368,6 +375,8 @@ MANY = {
     "sections": "\n".join(f"[a{number}]" for number in range(60_000)),
     "a long key": "a" * 900_000 + " = 1",
     "a long value": f'name = "{"x" * 900_000}"',
+    "what is wrong together": 'task = "text-generation"\n[model]\ncutoffs = [' + "1, " * 200_000 + "]",
+    "a long path": f'[data]\ntrain = ["{"x" * 900_000}"]',
     "a long list": "[model]\nwidth = [" + "1, " * 200_000 + "]",
 }
 

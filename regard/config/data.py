@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from regard.config.field import setting
-from regard.errors import visible
+from regard.errors import shown, visible
 
 LONGEST = 2**20  # tokens or positions: far beyond any published model's context, and a table of them still fits
 
@@ -58,14 +58,18 @@ class Data:
 
     def impossible(self) -> Iterator[str]:
         """What is wrong though each setting alone is right."""
-        yield from (f"data.test.{name}: {name!r} cannot name a file" for name in self.test if not is_plain(name))
+        yield from (
+            f"data.test.{shown(name)[1:-1]}: {shown(name)} cannot name a file"
+            for name in self.test
+            if not is_plain(name)
+        )
         paths = [
             self.folder,
             self.prepared,
             *self.download,
             *(file for files in self.splits.values() for file in files),
         ]
-        yield from (f"{path!r} in [data] cannot name a file" for path in paths if "\0" in path)
+        yield from (f"{shown(path)} in [data] cannot name a file" for path in paths if not is_path(path))
         for name, files in self.splits.items():
             too_many = self.MOST_FILES is not None and len(files) > self.MOST_FILES
             if too_many or (name.startswith("data.test.") and not files):
@@ -76,7 +80,7 @@ class Data:
         columns = [(name, value) for name in names if (value := getattr(self, name))]
         distinct = len({value for _, value in columns}) == len(columns)
         if not distinct and any(len(files) == 1 for files in self.splits.values()):
-            stated = ", ".join(f"data.{name} = {value!r}" for name, value in columns)
+            stated = ", ".join(f"data.{name} = {shown(value)}" for name, value in columns)
             yield f"{stated}: these must be different columns"
 
 
@@ -124,3 +128,11 @@ def is_plain(name: object) -> bool:
         and visible(name) == name  # nor may it command a terminal
         and Path(name).name == name  # on Windows, C:name would be elsewhere
     )
+
+
+def is_path(path: str) -> bool:
+    """Whether a system could hold a file of that path, also below a folder."""
+    size = [len(part.encode("utf-8", "replace")) for part in re.split(r"[/\\]", path)]
+    return (
+        "\0" not in path and max(size) <= 255 and sum(size) <= 3_000
+    )  # Linux holds 4,096 bytes, the folder's included

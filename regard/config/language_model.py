@@ -11,6 +11,7 @@ from regard.config.field import setting
 from regard.config.model import DEEPEST, Attending, Model, Recurrence
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
 from regard.config.training import TextTraining
+from regard.errors import shown
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Continuing(Model):
     def impossible(self) -> Iterator[str]:
         yield from super().impossible()
         if any(low >= high for low, high in pairwise(self.cutoffs)):
-            yield f"model.cutoffs = {list(self.cutoffs)} must rise"
+            yield f"model.cutoffs = {shown(list(self.cutoffs))} must rise"
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ def read(
         found = _overridden(given, Origin(Path("the recipe"), overrides=tuple(overrides)), folder)
         found = replace(found, data=replace(found.data, folder=str(Path(folder or found.data.folder).resolve())))
     else:
-        raise UsageError(f"a recipe is a TOML file, nested tables or a Recipe, not {recipe!r}")
+        raise UsageError(f"a recipe is a TOML file, nested tables or a Recipe, not {shown(recipe)}")
     require_data(found)
     return found
 
@@ -360,7 +360,7 @@ def _unknown_metric(recipe: Recipe, row: TaskSettings) -> list[str]:
     if metric in row.metrics:
         return []
     hint = did_you_mean(metric, row.metrics)
-    return [f"training.metric must be one of {', '.join(row.metrics)}, not {metric!r}.{hint}"]
+    return [f"training.metric must be one of {', '.join(row.metrics)}, not {shown(metric)}.{hint}"]
 
 
 def _shape(model: dict[str, Any], row: TaskSettings, origin: Origin, mistakes: list[str]) -> tuple[dict[str, Any], str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from regard.config import classification, language_model, translation
 from regard.config.recipe import TaskSettings
-from regard.errors import UsageError, did_you_mean
+from regard.errors import UsageError, did_you_mean, shown
 
 TASKS: dict[str, TaskSettings] = {
     each.name: each for each in (translation.SETTINGS, classification.SETTINGS, language_model.SETTINGS)
@@ -20,5 +20,5 @@ def task_settings(name: str) -> TaskSettings:
     """The task of that name or alias."""
     known = names()
     if name not in known:
-        raise UsageError(f"unknown task {name!r}.{did_you_mean(name, known)} Known: {', '.join(TASKS)}")
+        raise UsageError(f"unknown task {shown(name)}.{did_you_mean(name, known)} Known: {', '.join(TASKS)}")
     return known[name]

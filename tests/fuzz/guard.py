@@ -44,6 +44,7 @@ class Case:
     """What must be said, in an error or among what `use` returns."""
     room: int = ROOM
     """Bytes that it may take besides a multiple of its files."""
+    seconds: int = SECONDS
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def _watch(case: Case, folder: Path) -> tuple[dict[str, str], float, int]:
         return {"outcome": f"no end after {PATIENCE} s", "message": "", "length": "0"}, seconds, taken
     seconds = used.ru_utime + used.ru_stime
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        return {"outcome": f"computed for more than {SECONDS} s", "message": "", "length": "0"}, seconds, taken
+        return {"outcome": f"computed for more than {case.seconds} s", "message": "", "length": "0"}, seconds, taken
     if not answer:
         return {"outcome": f"died, status {status}", "message": "", "length": "0"}, seconds, taken
     return json.loads(answer), seconds, taken
@@ -108,7 +109,7 @@ def _in_child(case: Case, folder: Path, send: int) -> None:
     """Never returns."""
     try:
         resource.setrlimit(resource.RLIMIT_AS, (_addresses() + MOST, resource.RLIM_INFINITY))
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+        resource.setrlimit(resource.RLIMIT_CPU, (case.seconds, case.seconds + 5))
         os.chdir(folder)
         try:
             said = {"outcome": "accepted", "message": str(case.use(folder) or "")}

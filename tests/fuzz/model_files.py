@@ -174,7 +174,7 @@ def other_tensors(chance: random.Random) -> tuple[str, Make]:
     elif kind == 2:
         shapes = [
             torch.zeros(3, 5),
-            tensor[:0].clone(),
+            tensor.flatten()[:0].clone(),
             tensor[None].clone(),
             tensor.flatten().clone(),
             torch.zeros(()),

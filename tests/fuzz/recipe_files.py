@@ -94,7 +94,7 @@ def cases(seed: int, count: int) -> Iterator[Case]:
             value = chance.choice(VALUES)
             text = _set(text, section, key, value)
             told.append(f"{section}.{key} = {value[:40]}")
-        yield Case(f"{number} {base} {'; '.join(told)}", _maker(text.encode()), use, room=TRAINING)
+        yield Case(f"{number} {base} {'; '.join(told)}", _maker(text.encode()), use, room=TRAINING, seconds=60)
 
 
 def honest_cases() -> Iterator[Case]:
