@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.attention.scaled_dot import attend
     from regard.data.corpus import read_lines
     from regard.data.prepare import Prepared
+    from regard.dry_runs import DryRun, dry_run
     from regard.evaluation.compare import Comparison
     from regard.experiments.ablation.ablate import Ablated, ablate
     from regard.experiments.bench.bench import Bench, bench
@@ -24,15 +25,14 @@ if TYPE_CHECKING:
     from regard.experiments.bench.scaling import bench_scaling
     from regard.experiments.bench.smoothing import bench_smoothing
     from regard.experiments.quickstart import Quickstart, quickstart
-    from regard.experiments.race.track import Race, race
-    from regard.rehearsal import Rehearsed, rehearse
+    from regard.experiments.race.running import Race, race
     from regard.runs import Run, train
     from regard.serve.start import serve
     from regard.tasks.classification.classifier import Classification, Classifier
-    from regard.tasks.classification.page import Decision
+    from regard.tasks.classification.page import Explanation
     from regard.tasks.embedding import Embeddings, Neighbourhood, embed, neighbours
     from regard.tasks.language_model.generator import TextGenerator
-    from regard.tasks.language_model.page import TextLook
+    from regard.tasks.language_model.page import TextAttention
     from regard.tasks.language_model.results import Generation, TextScore
     from regard.tasks.neighbours import Neighbours
     from regard.tasks.registry import prepare, register_architecture
@@ -61,10 +61,11 @@ __all__ = [
     "Comparison",
     "Comparisons",
     "Curves",
-    "Decision",
+    "DryRun",
     "Embedded",
     "Embeddings",
     "Evaluation",
+    "Explanation",
     "Exported",
     "Generation",
     "HeadImportance",
@@ -76,11 +77,10 @@ __all__ = [
     "Quickstart",
     "Race",
     "RegardError",
-    "Rehearsed",
     "Result",
     "Run",
+    "TextAttention",
     "TextGenerator",
-    "TextLook",
     "TextScore",
     "Translation",
     "Translator",
@@ -96,6 +96,7 @@ __all__ = [
     "bench_smoothing",
     "compare",
     "curve",
+    "dry_run",
     "embed",
     "evaluate",
     "export",
@@ -107,7 +108,6 @@ __all__ = [
     "race",
     "read_lines",
     "register_architecture",
-    "rehearse",
     "score",
     "serve",
     "train",
@@ -131,14 +131,14 @@ _PLACES = {
     "experiments.bench.scaling": ("bench_scaling",),
     "experiments.bench.smoothing": ("bench_smoothing",),
     "experiments.quickstart": ("Quickstart", "quickstart"),
-    "experiments.race.track": ("Race", "race"),
-    "rehearsal": ("Rehearsed", "rehearse"),
+    "experiments.race.running": ("Race", "race"),
+    "dry_runs": ("DryRun", "dry_run"),
     "serve.start": ("serve",),
     "tasks.classification.classifier": ("Classification", "Classifier"),
-    "tasks.classification.page": ("Decision",),
+    "tasks.classification.page": ("Explanation",),
     "tasks.embedding": ("Embeddings", "Neighbourhood", "embed", "neighbours"),
     "tasks.language_model.generator": ("TextGenerator",),
-    "tasks.language_model.page": ("TextLook",),
+    "tasks.language_model.page": ("TextAttention",),
     "tasks.language_model.results": ("Generation", "TextScore"),
     "tasks.neighbours": ("Neighbours",),
     "tasks.vectors": ("Embedded",),

@@ -167,7 +167,7 @@ def _train(
         save_trained(folder / MODEL, {**weights, **finished.weights}, recipe, finished.assets, origin)
 
     with processes.together():
-        require_room(recipe, row.rehearsal.sizes(recipe), processes)  # a guess, before an hour of preparing
+        require_room(recipe, row.dry_run.sizes(recipe), processes)  # a guess, before an hour of preparing
     prepared = prepare_once(recipe, row, processes, console)
     say("\n".join([*filter(None, [prepared.note]), *prepared.report.lines()]))
     micro_batches = settings.accumulate * processes.count
@@ -224,7 +224,7 @@ def make_folder(folder: Path) -> None:
 def identity(recipe: config.Recipe, processes: Processes, device: str) -> dict[str, Any]:
     """What must be the same in all processes before anything is read; where each keeps its files may differ."""
     versions = {"python": ".".join(platform.python_version_tuple()[:2]), **VERSIONS}
-    settings = recipes.to_dict(recipes.without_places(recipe))
+    settings = recipes.to_dict(recipes.without_paths(recipe))
     named = {
         f"{section}.{name}": value
         for section, content in settings.items()

@@ -36,7 +36,7 @@ from regard.experiments.ablation.table import (
     student,
     tabulate,
 )
-from regard.experiments.ablation.trials import Measured, Trial, carry_out
+from regard.experiments.ablation.trials import Measured, Trial, run_trial
 from regard.tasks.translation.evaluation import TestSet
 from tests.training.toy import PATIENCE, ROOT, write_corpus
 
@@ -140,7 +140,7 @@ def ablation_of(toy: Path, folder: Path, *vary: str, seeds: int = 1, overrides: 
 def carry_out_all(ablation: Ablation) -> None:
     """As `run` does, but in this process."""
     for trial in ablation.left():
-        carry_out(trial, ablation.test_set, ablation.bases[trial])
+        run_trial(trial, ablation.test_set, ablation.bases[trial])
 
 
 def test_trials_are_ordinary_runs_and_are_not_repeated(toy: Path, tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_trials_are_ordinary_runs_and_are_not_repeated(toy: Path, tmp_path: Path
         "base-seed1", "heads-1-seed1", "base-seed2", "heads-1-seed2",
     ]  # fmt: skip
     first = ablation.left()[0]
-    carry_out(first, ablation.test_set, ablation.bases[first])
+    run_trial(first, ablation.test_set, ablation.bases[first])
     assert (first.folder / "model.safetensors").is_file()
     before = (first.folder / "model.safetensors").stat().st_mtime_ns
     again = ablation_of(toy, tmp_path, "model.heads=1", "model.key_width=3", seeds=2)

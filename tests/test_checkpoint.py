@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 import regard
 from regard import checkpoint, config
 from regard.checkpoint import FORMAT, average, find_model, read, store_scores, write
-from regard.config.recipes import inside, without_places
+from regard.config.recipes import inside, without_paths
 from regard.data.tokenizer import Tokenizer
 from regard.errors import CheckpointError
 from regard.models.encoder_decoder import EncoderDecoder as Model
@@ -130,7 +130,7 @@ def test_only_paths_are_shortened() -> None:
         name="/x",
         data=config.LabelledText(replace={"/": " ", "/a/b": "/c/d"}, text="/t", train=("/x/y", "../z", "a/b")),
     )
-    kept = without_places(recipe)
+    kept = without_paths(recipe)
     assert kept.data.replace == {"/": " ", "/a/b": "/c/d"}
     assert (kept.data.text, kept.name) == ("/t", "/x")
     assert kept.data.train == ("y", "z", "a/b")

@@ -77,7 +77,7 @@ MAY_IMPORT_ALL = {
     "__main__",
     "plugins",
     "runs",
-    "rehearsal",
+    "dry_run",
     "cli",
     "experiments",
 }

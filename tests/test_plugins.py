@@ -64,9 +64,9 @@ class Other(config.TextEncoder):
     [
         ("mine", Unmade, r"Unmade must be a dataclass itself: write @dataclass\(frozen=True\)"),
         ("mine", Unnamed, 'Unnamed must say which architecture it is of: architecture: str = "mine"'),
-        ("mine", Other, "must derive from config.Translating; Other does not"),
-        ("mine", dict, "must derive from config.Translating; dict does not"),
-        ("mine", Mine(), "must derive from config.Translating"),
+        ("mine", Other, "must derive from config.TranslationModel; Other does not"),
+        ("mine", dict, "must derive from config.TranslationModel; dict does not"),
+        ("mine", Mine(), "must derive from config.TranslationModel"),
         ("transformer", Unnamed, "translation has an architecture 'transformer' already"),
     ],
 )

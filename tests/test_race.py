@@ -22,10 +22,10 @@ from regard.config import recipes
 from regard.errors import ConfigError, DataError, RegardError, UsageError
 from regard.evaluation.scores import score
 from regard.experiments.race import measures, track
+from regard.experiments.race.comparison import FEW, by_length
+from regard.experiments.race.entrants import ENDLESS, STEP, Budget, build_entrants, parameters_of, widest
 from regard.experiments.race.footprint import first_updates, own_peak, training_memory
-from regard.experiments.race.lanes import ENDLESS, STEP, Budget, line_up, parameters_of, widest
 from regard.experiments.race.measures import spread_over_length
-from regard.experiments.race.verdict import FEW, by_length
 from regard.tasks.registry import build
 from regard.tasks.translation.evaluation import recipe_test_sets
 from regard.view.arrays import unpack
@@ -126,7 +126,7 @@ def finished(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
 
 @pytest.mark.parametrize("limit", [30_000, 200_000, 3_000_000])
 def test_no_wider_model_would_fit(recipe: Path, limit: int) -> None:
-    for lane in line_up(recipe, ALL, [], Budget(parameters=limit))[0]:
+    for lane in build_entrants(recipe, ALL, [], Budget(parameters=limit))[0]:
         model, step = lane.recipe.model, STEP
         assert model.architecture == lane.name
         assert model.width % step == 0
@@ -140,14 +140,14 @@ def test_no_wider_model_would_fit(recipe: Path, limit: int) -> None:
 
 
 def test_parameters_are_counted_as_they_will_be(recipe: Path) -> None:
-    for lane in line_up(recipe, ALL, [], Budget())[0]:
+    for lane in build_entrants(recipe, ALL, [], Budget())[0]:
         model = build(lane.recipe.model, 320, 320)
         assert lane.parameters == sum(parameter.numel() for parameter in model.parameters())
 
 
 def test_the_recipes_own_model_sets_the_budget(recipe: Path) -> None:
     own = recipes.load(recipe)
-    entrants, budget = line_up(recipe, ALL, [], Budget())
+    entrants, budget = build_entrants(recipe, ALL, [], Budget())
     lanes = {lane.name: lane for lane in entrants}
     assert budget == Budget(parameters=lanes["transformer"].parameters)
     assert lanes["transformer"].recipe == own
@@ -166,14 +166,14 @@ def test_heads_divide_every_width(recipe: Path) -> None:
 
 
 def test_with_minutes_nothing_but_time_ends(recipe: Path) -> None:
-    for lane in line_up(recipe, ALL, [], Budget(minutes=2.5))[0]:
+    for lane in build_entrants(recipe, ALL, [], Budget(minutes=2.5))[0]:
         training = lane.recipe.training
         assert (training.minutes, training.updates, training.schedule) == (2.5, ENDLESS, "inverse-sqrt")
         if lane.name != "transformer":
             assert (
                 lane.recipe.model.width == config.TASKS["translation"].architectures[lane.name].sizes["tiny"]["width"]
             )
-    (lane,), _ = line_up(recipe, ["conv"], ["training.schedule=linear", "training.updates=9"], Budget(minutes=1))
+    (lane,), _ = build_entrants(recipe, ["conv"], ["training.schedule=linear", "training.updates=9"], Budget(minutes=1))
     assert (lane.recipe.training.schedule, lane.recipe.training.updates) == ("linear", 9), "--set wins"
 
 
@@ -181,7 +181,7 @@ def test_who_wins_over_whom(recipe: Path) -> None:
     """The recipe < what suits an architecture < --set of all < --set of a lane."""
 
     def rates(*overrides: str) -> list[float]:
-        lanes, _ = line_up(recipe, ["conv", "transformer"], overrides, Budget())
+        lanes, _ = build_entrants(recipe, ["conv", "transformer"], overrides, Budget())
         return [lane.recipe.training.learning_rate for lane in lanes]
 
     assert rates() == [1.5e-3, 3e-3]
@@ -329,7 +329,7 @@ def test_an_interrupted_race_goes_on(recipe: Path, tmp_path: Path, monkeypatch: 
     assert not verdict
     assert "stopped and saved. Go on with: " in said
     monkeypatch.setattr(track, "train", real)
-    for broken in ("judge", "measure"):  # Ctrl-C while nothing is trained
+    for broken in ("compare_entrants", "measure"):  # Ctrl-C while nothing is trained
 
         def pressed(*given: Any) -> None:
             raise KeyboardInterrupt

@@ -25,10 +25,10 @@ def train(
 ) -> None:
     """Train a recipe, or go on where its run folder stopped; Ctrl-C saves and leaves."""
     if dry_run:
-        rehearsed = regard.rehearse(recipe, overrides=overrides, data=data)
-        print("\n".join(rehearsed.lines()))
-        if rehearsed.mistakes:
-            raise DataError("\n".join(rehearsed.mistakes))
+        found = regard.dry_run(recipe, overrides=overrides, data=data)
+        print("\n".join(found.lines()))
+        if found.mistakes:
+            raise DataError("\n".join(found.mistakes))
         return
     done = regard.train(recipe, overrides=overrides, data=data, run=run)
     if done.first:

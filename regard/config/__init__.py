@@ -10,14 +10,14 @@ from __future__ import annotations
 from regard.config.classification import ClassificationRecipe, ClassifierTraining, LabelledText, TextEncoder
 from regard.config.data import Data, TextData, Tokenizer
 from regard.config.language_model import (
-    Continuing,
+    LanguageModel,
     LanguageRecipe,
     LanguageTraining,
     PlainText,
     RecurrentDecoder,
     TextDecoder,
 )
-from regard.config.model import Attending, Model, Recurrence
+from regard.config.model import AttentionModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, Recipe, TaskSettings, TextRecipe
 from regard.config.tasks import TASKS, task_settings
 from regard.config.training import TextTraining, Training
@@ -28,7 +28,7 @@ from regard.config.translation import (
     Recurrent,
     RecurrentAttention,
     Transformer,
-    Translating,
+    TranslationModel,
     TranslationRecipe,
     TranslationTraining,
 )
@@ -36,24 +36,24 @@ from regard.config.translation import (
 __all__ = [
     "TASKS",
     "Architecture",
-    "Attending",
+    "AttentionModel",
     "ClassificationRecipe",
     "ClassifierTraining",
-    "Continuing",
     "Convolutional",
     "Data",
     "Decoding",
     "LabelledText",
+    "LanguageModel",
     "LanguageRecipe",
     "LanguageTraining",
     "Model",
     "ParallelText",
     "PlainText",
     "Recipe",
-    "Recurrence",
     "Recurrent",
     "RecurrentAttention",
     "RecurrentDecoder",
+    "RecurrentModel",
     "TaskSettings",
     "TextData",
     "TextDecoder",
@@ -63,7 +63,7 @@ __all__ = [
     "Tokenizer",
     "Training",
     "Transformer",
-    "Translating",
+    "TranslationModel",
     "TranslationRecipe",
     "TranslationTraining",
     "task_settings",

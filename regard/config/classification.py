@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from regard.config.data import LONGEST, TextData
 from regard.config.field import setting
-from regard.config.model import DEEPEST, Attending
+from regard.config.model import DEEPEST, AttentionModel
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
 from regard.config.training import TextTraining
 
@@ -55,7 +55,7 @@ class LabelledText(TextData):
 
 
 @dataclass(frozen=True)
-class TextEncoder(Attending):
+class TextEncoder(AttentionModel):
     """`[model]` of a classifier: the encoder alone, pooled into one vector."""
 
     architecture: str = "transformer"

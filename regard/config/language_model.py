@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from regard.config.data import LONGEST, TextData
 from regard.config.field import setting
-from regard.config.model import DEEPEST, Attending, Model, Recurrence
+from regard.config.model import DEEPEST, AttentionModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
 from regard.config.training import TextTraining
 from regard.errors import shown
@@ -25,7 +25,7 @@ class PlainText(TextData):
 
 
 @dataclass(frozen=True)
-class Continuing(Model):
+class LanguageModel(Model):
     """What every language model can be told."""
 
     layers: int = setting(6, least=1, most=DEEPEST)
@@ -43,7 +43,7 @@ class Continuing(Model):
 
 
 @dataclass(frozen=True)
-class TextDecoder(Attending, Continuing):
+class TextDecoder(AttentionModel, LanguageModel):
     """`[model]` of a language model: the decoder alone, with nothing to look at but what is written."""
 
     architecture: str = "transformer"
@@ -52,7 +52,7 @@ class TextDecoder(Attending, Continuing):
 
 
 @dataclass(frozen=True)
-class RecurrentDecoder(Recurrence, Continuing):
+class RecurrentDecoder(RecurrentModel, LanguageModel):
     """`[model]` of a language model with `architecture = "rnn"`: what was written is a state."""
 
     architecture: str = "rnn"
@@ -70,7 +70,7 @@ class LanguageRecipe(TextRecipe):
 
     task: str = "text-generation"
     data: PlainText = field(default_factory=PlainText)
-    model: Continuing = field(default_factory=TextDecoder)
+    model: LanguageModel = field(default_factory=TextDecoder)
     training: LanguageTraining = field(default_factory=LanguageTraining)
 
     def impossible(self) -> Iterator[str]:

@@ -35,7 +35,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Attending(Model):
+class AttentionModel(Model):
     """What every stack of attention layers can be told."""
 
     feed_forward: int = setting(2_048, most=16 * WIDEST)
@@ -75,7 +75,7 @@ class Attending(Model):
 
 
 @dataclass(frozen=True)
-class Recurrence(Model):
+class RecurrentModel(Model):
     """What carries the state of a recurrent model."""
 
     dropout: float = setting(0.2, below=1)

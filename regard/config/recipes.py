@@ -180,7 +180,7 @@ def require_data(recipe: Recipe) -> None:
         raise ConfigError(f'data.{name} is not set; {data.FORM}: {name} = ["FILE"]' for name in missing)
 
 
-def without_places(recipe: R) -> R:
+def without_paths(recipe: R) -> R:
     """A recipe that says nothing of the machine it is on.
 
     So it is written into a model file, since where data lay is nobody else's business; and so it is read from one, since a

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from regard.config.data import TextData
 from regard.config.field import setting
-from regard.config.model import DEEPEST, Attending, Model, Recurrence
+from regard.config.model import DEEPEST, AttentionModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
 from regard.config.training import Training
 
@@ -48,7 +48,7 @@ class ParallelText(TextData):
 
 
 @dataclass(frozen=True)
-class Translating(Model):
+class TranslationModel(Model):
     """What every encoder-decoder can be told."""
 
     encoder_layers: int = setting(6, least=1, most=DEEPEST)
@@ -60,14 +60,14 @@ class Translating(Model):
 
 
 @dataclass(frozen=True)
-class Transformer(Attending, Translating):
+class Transformer(AttentionModel, TranslationModel):
     """`[model]` with `architecture = "transformer"`: the encoder-decoder of Vaswani et al. 2017."""
 
     architecture: str = "transformer"
 
 
 @dataclass(frozen=True)
-class Recurrent(Recurrence, Translating):
+class Recurrent(RecurrentModel, TranslationModel):
     """`[model]` with `architecture = "rnn"`: all that the decoder knows of the source is the encoder's last state."""
 
     architecture: str = "rnn"
@@ -92,7 +92,7 @@ class RecurrentAttention(Recurrent):
 
 
 @dataclass(frozen=True)
-class Convolutional(Translating):
+class Convolutional(TranslationModel):
     """`[model]` with `architecture = "conv"`: the convolutional encoder-decoder of Gehring et al. 2017."""
 
     architecture: str = "conv"
@@ -152,7 +152,7 @@ class TranslationRecipe(TextRecipe):
 
     task: str = "translation"
     data: ParallelText = field(default_factory=ParallelText)
-    model: Translating = field(default_factory=Transformer)
+    model: TranslationModel = field(default_factory=Transformer)
     training: TranslationTraining = field(default_factory=TranslationTraining)
     decoding: Decoding = field(default_factory=Decoding)
 

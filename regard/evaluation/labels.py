@@ -17,7 +17,7 @@ from regard.errors import UsageError
 
 BINS = 15
 """Of confidence, over which calibration is measured (Guo et al. 2017)."""
-SHARES = [step / 20 for step in range(1, 20)]
+MIXTURE_WEIGHTS = [step / 20 for step in range(1, 20)]
 GOLDEN = (math.sqrt(5) - 1) / 2
 EXACT, ROUGH = 1e-7, 1e-2
 """How far a temperature may be wrong: to be told, and to compare losses, which are flat where they are least."""
@@ -117,10 +117,10 @@ def calibration_error(probabilities: NDArray[np.floating], labels: NDArray[np.in
     return float(sum(gaps) / len(labels))
 
 
-def fit_share(mixed: Callable[[float], NDArray[np.floating]], labels: NDArray[np.int64]) -> float:
+def fit_mixture_weight(mixed: Callable[[float], NDArray[np.floating]], labels: NDArray[np.int64]) -> float:
     """Which share of one opinion beside another makes the labels most probable, however sure of itself their mixture is:
     `mixed(share)` gives its logits [S, C]."""
-    return min(SHARES, key=lambda share: _calibrated(mixed(share), labels, ROUGH)[1])
+    return min(MIXTURE_WEIGHTS, key=lambda share: _calibrated(mixed(share), labels, ROUGH)[1])
 
 
 def fit_temperature(logits: NDArray[np.floating], labels: NDArray[np.int64]) -> float:

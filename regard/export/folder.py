@@ -101,7 +101,7 @@ def describe(folder: Path, trained: Trained, engine: str, made_from: str, **fact
     tokens = {names[side]: base64.b64decode(text) for side, text in trained.assets.tokenizer.to_dict().items()}
     for name, content in tokens.items():
         (folder / name).write_bytes(content)
-    settings = recipes.to_dict(recipes.without_places(trained.recipe))
+    settings = recipes.to_dict(recipes.without_paths(trained.recipe))
     description = {
         "format": FORMAT,
         "engine": engine,

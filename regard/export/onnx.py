@@ -28,7 +28,7 @@ from regard.tasks.task import Trained
 NAME = "onnx"
 ENCODER, DECODER = "encoder.onnx", "decoder.onnx"
 OPSET = 17
-MEMORY = ("memory_key", "memory_value", "may_look")
+MEMORY = ("memory_key", "memory_value", "memory_mask")
 CACHE = ("past_key", "past_value")
 GROWN = ("key", "value")
 
@@ -41,7 +41,7 @@ def export_onnx(trained: Trained, folder: Path, *, made_from: str = "") -> None:
     model, _ = transformer_of(trained, NAME)
     for embedding in (model.source_embedding, model.target_embedding):
         embedding.position_table(model.max_positions)  # whole before it is traced: a graph cannot make it longer
-    reader, writer = Reader(model).eval(), Writer(model).eval()  # torch sets back what mode it finds
+    reader, writer = EncoderGraph(model).eval(), DecoderGraph(model).eval()  # torch sets back what mode it finds
     with replacing(folder) as temporary:
         source = torch.tensor([[4, 5, END], [6, END, PAD]])  # any ids: shapes are what matters
         with torch.no_grad():
@@ -67,7 +67,7 @@ AXES = {
     "source": {0: "sentences", 1: "source_positions"},
     "memory_key": {1: "sentences", 3: "source_positions"},
     "memory_value": {1: "sentences", 3: "source_positions"},
-    "may_look": {0: "sentences", 1: "source_positions"},
+    "memory_mask": {0: "sentences", 1: "source_positions"},
     "last": {0: "rows"},
     "past_key": {1: "rows", 3: "written"},
     "past_value": {1: "rows", 3: "written"},
@@ -95,7 +95,7 @@ def save(
         )
 
 
-class Reader(nn.Module):
+class EncoderGraph(nn.Module):
     """Source ids [S, K] → what the decoder looks at: keys and values [L, S, H, K, E], and where [S, K]."""
 
     def __init__(self, model: Transformer) -> None:
@@ -103,24 +103,24 @@ class Reader(nn.Module):
         self.model = model
 
     def forward(self, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        may_look = source != PAD  #                                       [S, K]
+        memory_mask = source != PAD  #                                       [S, K]
         x = embed(self.model.source_embedding, source, 0)  #              [S, K, D]
         for layer in cast("Sequence[EncoderLayer]", self.model.encoder):
             attention = layer.self_attention
 
-            def look(x: Tensor, attention: Any = attention) -> Tensor:
+            def attend_self(x: Tensor, attention: Any = attention) -> Tensor:
                 query, key, value = split(attention.query_key_value(x), 3, attention.heads)
-                return merge(attention, attend(query, key, value, may_look[:, None, None], scale=attention.scale)[0])
+                return merge(attention, attend(query, key, value, memory_mask[:, None, None], scale=attention.scale)[0])
 
-            x = around(layer.after_self, x, look)
-            x = think(layer, x)
+            x = apply_residual(layer.after_self, x, attend_self)
+            x = feed_forward_of(layer, x)
         memory = self.model.encoder_norm(x)
         read = [layer.cross_attention for layer in cast("Sequence[DecoderLayer]", self.model.decoder)]
         pairs = [split(attention.key_value(memory), 2, attention.heads) for attention in read]
-        return torch.stack([key for key, _ in pairs]), torch.stack([value for _, value in pairs]), may_look
+        return torch.stack([key for key, _ in pairs]), torch.stack([value for _, value in pairs]), memory_mask
 
 
-class Writer(nn.Module):
+class DecoderGraph(nn.Module):
     """Last ids [N] and the keys and values so far [L, N, H, T, E] → logits [N, V], and both grown by one position."""
 
     def __init__(self, model: Transformer) -> None:
@@ -134,30 +134,30 @@ class Writer(nn.Module):
         past_value: Tensor,
         memory_key: Tensor,
         memory_value: Tensor,
-        may_look: Tensor,
+        memory_mask: Tensor,
     ) -> tuple[Tensor, Tensor, Tensor]:
         keys, values = [], []
         x = embed(self.model.target_embedding, last[:, None], past_key.size(3))  # [N, 1, D]
         for number, layer in enumerate(cast("Sequence[DecoderLayer]", self.model.decoder)):
             own, cross = layer.self_attention, layer.cross_attention
 
-            def look_back(x: Tensor, number: int = number, own: Any = own) -> Tensor:
+            def attend_self(x: Tensor, number: int = number, own: Any = own) -> Tensor:
                 query, key, value = split(own.query_key_value(x), 3, own.heads)  #   [N, H, 1, E]
                 keys.append(torch.cat([past_key[number], key], 2))
                 values.append(torch.cat([past_value[number], value], 2))
                 return merge(own, attend(query, keys[-1], values[-1], scale=own.scale)[0])
 
-            def look_at_source(x: Tensor, number: int = number, cross: Any = cross) -> Tensor:
+            def attend_source(x: Tensor, number: int = number, cross: Any = cross) -> Tensor:
                 together = x.view(memory_key.size(1), -1, x.size(2))  # [S, W, D]: a sentence's memory is held once
                 (query,) = split(cross.query(together), 1, cross.heads)
                 mixed, _ = attend(
-                    query, memory_key[number], memory_value[number], may_look[:, None, None], scale=cross.scale
+                    query, memory_key[number], memory_value[number], memory_mask[:, None, None], scale=cross.scale
                 )
                 return merge(cross, mixed).view(-1, 1, x.size(2))
 
-            x = around(layer.after_self, x, look_back)
-            x = around(layer.after_cross, x, look_at_source)
-            x = think(layer, x)
+            x = apply_residual(layer.after_self, x, attend_self)
+            x = apply_residual(layer.after_cross, x, attend_source)
+            x = feed_forward_of(layer, x)
         logits = self.model.output(self.model.decoder_norm(x))[:, 0]
         return logits, torch.stack(keys), torch.stack(values)
 
@@ -169,18 +169,18 @@ def embed(embedding: Embedding, ids: Tensor, start: int) -> Tensor:
     return vectors + embedding.positions.table[start : start + ids.size(1)]
 
 
-def around(residual: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+def apply_residual(residual: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
     update = sublayer(residual.norm(x) if residual.pre_norm else x)
     added = x + update if residual.adds else update
     return added if residual.pre_norm else cast("Tensor", residual.norm(added))
 
 
-def think(layer: EncoderLayer | DecoderLayer, x: Tensor) -> Tensor:
+def feed_forward_of(layer: EncoderLayer | DecoderLayer, x: Tensor) -> Tensor:
     network, residual = layer.feed_forward, layer.after_feed_forward
     if network is None or residual is None:
         return x
     activate = ACTIVATIONS[network.activation]
-    return around(residual, x, lambda x: network.narrow(activate(network.widen(x))))
+    return apply_residual(residual, x, lambda x: network.narrow(activate(network.widen(x))))
 
 
 def split(x: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
@@ -243,15 +243,15 @@ class OnnxModel:
 class OnnxState:
     """What goes into the decoder's graph besides the last token."""
 
-    memory: list[Tensor]  # keys, values [L, S, H, K, E] and may_look [S, K]
+    memory: list[Tensor]  # keys, values [L, S, H, K, E] and memory_mask [S, K]
     past: list[Tensor]  #   keys, values [L, N, H, T, E]
     hypotheses: int  #      W
 
     def select(self, rows: Tensor) -> OnnxState:
         """rows [S', W']: for each sentence that goes on, the rows that continue it."""
-        key, value, may_look = self.memory
+        key, value, memory_mask = self.memory
         sentences = rows[:, 0] // self.hypotheses
-        if sentences.numel() < may_look.size(0):
-            key, value, may_look = key[:, sentences], value[:, sentences], may_look[sentences]
+        if sentences.numel() < memory_mask.size(0):
+            key, value, memory_mask = key[:, sentences], value[:, sentences], memory_mask[sentences]
         past = [each.index_select(1, rows.flatten()) for each in self.past]
-        return OnnxState([key, value, may_look], past, rows.size(1))
+        return OnnxState([key, value, memory_mask], past, rows.size(1))

@@ -9,7 +9,7 @@ from abc import abstractmethod
 
 from torch import Tensor, nn
 
-from regard.config import Translating as Settings
+from regard.config import TranslationModel as Settings
 from regard.errors import UsageError
 from regard.models.autoregressive import AutoregressiveModel
 from regard.models.layers import Embedding

@@ -17,7 +17,7 @@ from regard.attention.layout import PADDED, Packed, Padded
 from regard.attention.multi_head import CrossAttention, KeyValue, SelfAttention, linear
 from regard.attention.positions import Positions
 from regard.attention.record import Observed
-from regard.config import Attending
+from regard.config import AttentionModel
 
 
 class Embedding(Observed):
@@ -53,7 +53,7 @@ class Residual(Observed):
     Either can be taken out: without adding, what the sub-layer was given is gone; without norm, sizes may grow.
     """
 
-    def __init__(self, config: Attending) -> None:
+    def __init__(self, config: AttentionModel) -> None:
         super().__init__()
         self.norm = nn.Identity() if config.norm == "none" else layer_norm(config)
         self.drop = Dropout(config.dropout)
@@ -73,11 +73,11 @@ class Residual(Observed):
         return self.drop.add(x, update) if self.adds else self.drop(update)
 
 
-def layer_norm(config: Attending) -> nn.LayerNorm:
+def layer_norm(config: AttentionModel) -> nn.LayerNorm:
     return nn.LayerNorm(config.width, eps=config.norm_epsilon)
 
 
-def last_norm(config: Attending) -> nn.Module:
+def last_norm(config: AttentionModel) -> nn.Module:
     """What a stack ends with: a pre-norm one leaves its last output unnormalised."""
     return layer_norm(config) if config.norm == "pre" else nn.Identity()
 
@@ -92,7 +92,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 class FeedForward(Observed):
     """Two linear layers with a ReLU or its kind between, the same at every position (section 3.3)."""
 
-    def __init__(self, config: Attending) -> None:
+    def __init__(self, config: AttentionModel) -> None:
         super().__init__()
         self.widen = linear(config.width, config.feed_forward, bias=config.bias)
         self.narrow = linear(config.feed_forward, config.width, bias=config.bias)
@@ -119,14 +119,14 @@ class AttentionLayer(nn.Module):
         return self.after_feed_forward(x, self.feed_forward)  # type: ignore[no-any-return]
 
 
-def attention_options(config: Attending) -> dict[str, Any]:
+def attention_options(config: AttentionModel) -> dict[str, Any]:
     return dict(dropout=config.attention_dropout, key_width=config.key_width, bias=config.bias, scale=config.scale)
 
 
 class EncoderLayer(AttentionLayer):
     """Look at the text, all of it or what the mask shows, then think about it."""
 
-    def __init__(self, config: Attending) -> None:
+    def __init__(self, config: AttentionModel) -> None:
         super().__init__()
         self.self_attention = SelfAttention(config.width, config.heads, **attention_options(config))
         self.feed_forward = FeedForward(config) if config.feed_forward else None
@@ -147,7 +147,7 @@ class EncoderLayer(AttentionLayer):
 class DecoderLayer(AttentionLayer):
     """Look at what is written so far, look at the source, then think about it."""
 
-    def __init__(self, config: Attending) -> None:
+    def __init__(self, config: AttentionModel) -> None:
         super().__init__()
         self.self_attention = SelfAttention(config.width, config.heads, **attention_options(config))
         self.cross_attention = CrossAttention(config.width, config.heads, **attention_options(config))

@@ -53,7 +53,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class DryRunner:
     """How a recipe is tried without its data."""
 
     sizes: Callable[[Any], tuple[int, ...]]
@@ -169,7 +169,7 @@ class Task:
     """(`[data]`, name of a split) → its examples."""
     training: Callable[[Any, Prepared, int, torch.device], Trainable]
     """Of a recipe, its prepared data, the micro-batches of an update and a device: what the loop trains with."""
-    rehearsal: Rehearsal
+    dry_run: DryRunner
     load: Callable[..., Any]
     """(Trained, its name, and options of its own) → what `regard.load` returns."""
     serve: Callable[..., None] | None = None

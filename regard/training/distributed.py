@@ -283,7 +283,7 @@ def whole(tensors: Mapping[str, Tensor], processes: Processes) -> dict[str, Tens
     return found
 
 
-class Whole:
+class Unsharded:
     """Makes a plain model of one that may be sharded: in the first process, for as long as somebody looks at it."""
 
     def __init__(self, model: nn.Module, processes: Processes, sharding: str) -> None:

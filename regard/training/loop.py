@@ -16,7 +16,7 @@ from torch import nn
 
 from regard.config import Training
 from regard.errors import TrainingError
-from regard.training.distributed import Processes, Whole, spread
+from regard.training.distributed import Processes, Unsharded, spread
 from regard.training.log import TrainingLog
 from regard.training.optimizer import build_optimizer
 from regard.training.run_folder import Progress, RunFolder
@@ -57,7 +57,7 @@ class Loop:
         self.model, self.task, self.settings = model, task, settings
         self.processes, self.folder = processes, folder
         self.on_update, self.on_validation = on_update, on_validation
-        self.whole = Whole(model, processes, settings.sharding)
+        self.whole = Unsharded(model, processes, settings.sharding)
         objective = Objective(model, task.loss, processes.device.type == "cuda" and settings.precision == "auto")
         layers = [layer for group in model.children() if isinstance(group, nn.ModuleList) for layer in group]
         self.objective = spread(objective, layers, processes, settings.sharding)

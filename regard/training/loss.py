@@ -54,7 +54,7 @@ def _in_chunks(
     return Loss(*_ProjectedLoss.apply(states, weight, targets, meant, smoothing, spread))  # type: ignore[no-untyped-call]
 
 
-class Cut(Protocol):
+class AdaptiveOutput(Protocol):
     """A vocabulary whose rare tokens are in clusters: see models/language_model.py."""
 
     weight: Tensor
@@ -64,7 +64,7 @@ class Cut(Protocol):
     def tails(self) -> list[tuple[int, int]]: ...
 
 
-def adaptive_loss(states: Tensor, output: Cut, targets: Tensor, smoothing: float) -> Loss:
+def adaptive_loss(states: Tensor, output: AdaptiveOutput, targets: Tensor, smoothing: float) -> Loss:
     """states [N, D], targets [N] → the loss of the output's log-probabilities.
 
     A rare token costs its cluster's loss in the head and its own within it, so that each cluster is computed only for
@@ -72,15 +72,16 @@ def adaptive_loss(states: Tensor, output: Cut, targets: Tensor, smoothing: float
     every token of the vocabulary from each, so that with it nothing can be left out.
     """
     if smoothing and output.tails():
-        losses = list(_everywhere(states, output, targets, smoothing))
+        losses = list(_dense_loss(states, output, targets, smoothing))
     else:
         losses = [
-            projected_loss(states[rows], weight, wanted, smoothing) for rows, weight, wanted in parts(output, targets)
+            projected_loss(states[rows], weight, wanted, smoothing)
+            for rows, weight, wanted in clusters(output, targets)
         ]
     return Loss(*(torch.stack(each).sum() for each in zip(*losses, strict=True)))
 
 
-def _everywhere(states: Tensor, output: Cut, targets: Tensor, smoothing: float) -> Iterator[Loss]:
+def _dense_loss(states: Tensor, output: AdaptiveOutput, targets: Tensor, smoothing: float) -> Iterator[Loss]:
     """The loss of the head and of each cluster, all for every token. A cluster has the share of all its tokens."""
     if states.device.type != "cpu":
         yield smoothed_loss(output(states), targets, smoothing)
@@ -96,17 +97,17 @@ def _everywhere(states: Tensor, output: Cut, targets: Tensor, smoothing: float) 
         yield _in_chunks(states, output.weight[begin:end], wanted, meant, smoothing, spread)
 
 
-def mixed_loss(states: Tensor, output: Cut, targets: Tensor, repeats: Tensor, vocabulary: Tensor) -> Loss:
+def mixed_loss(states: Tensor, output: AdaptiveOutput, targets: Tensor, repeats: Tensor, vocabulary: Tensor) -> Loss:
     """The same where a target has, besides its share of the vocabulary's probability [N], another one [N]."""
     own = states.new_zeros(len(states))  # log-probabilities of targets
-    for rows, weight, wanted in parts(output, targets):
+    for rows, weight, wanted in clusters(output, targets):
         found = functional.linear(states[rows], weight).log_softmax(-1).gather(-1, wanted[:, None]).squeeze(-1)
         own = own.index_add(0, rows, found)
     both = torch.logaddexp(vocabulary.clamp(min=LEAST).log() + own, repeats.clamp(min=LEAST).log())
     return Loss(-both.sum(), -both.sum().detach())
 
 
-def parts(output: Cut, targets: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+def clusters(output: AdaptiveOutput, targets: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Of the head and of each part that holds a target: rows of the tokens that need it, its matrix, what they want."""
     tails = output.tails()
     yield torch.arange(len(targets), device=targets.device), output.head(), in_head(targets, tails)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 SHARES = 65_535
 
 
-def pack_shares(values: ArrayLike) -> dict[str, Any]:
+def pack_probabilities(values: ArrayLike) -> dict[str, Any]:
     """Numbers from 0 to 1, such as attention weights, in steps of 1 / 65,535."""
     array = np.asarray(values, dtype=np.float64)
     return _packed(np.rint(array.clip(0, 1) * SHARES).astype("<u2"), "share")
@@ -24,7 +24,7 @@ def pack(values: ArrayLike) -> dict[str, Any]:
 
 
 def unpack(packed: dict[str, Any]) -> NDArray[np.float64]:
-    """What `pack` or `pack_shares` packed; the page does the same."""
+    """What `pack` or `pack_probabilities` packed; the page does the same."""
     bits = base64.b64decode(packed["data"])
     numbers = np.frombuffer(bits, dtype="<u2" if packed["type"] == "share" else "<f2").astype(np.float64)
     return (numbers / SHARES if packed["type"] == "share" else numbers).reshape(packed["shape"])

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import UsageError
-from regard.view.arrays import pack_shares
+from regard.view.arrays import pack_probabilities
 from regard.view.document import DRAWN, check_name, document, write_document
 
 SCRIPTS = ("data", "dom", "map")
@@ -83,7 +83,7 @@ class VectorMap:
             "texts": [text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…" for _, text, _, _ in kept],
             "labels": labels,
             "label": [numbers.get(label, -1) for *_, label in kept],
-            "places": pack_shares(places / 2 + 0.5),
+            "places": pack_probabilities(places / 2 + 0.5),
             "near": near.tolist(),
             "cosines": np.round(cosines, 3).tolist(),
         }

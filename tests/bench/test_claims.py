@@ -210,7 +210,7 @@ def test_the_parts_of_a_recipe_add_up(name: str) -> None:
     recipe, parts = recipes.load(f"bundled:{name}.toml"), found["recipe"]
     row = find_task(recipe.task)
     with outline():
-        whole = row.build(recipe.model, row.rehearsal.sizes(recipe))
+        whole = row.build(recipe.model, row.dry_run.sizes(recipe))
     assert sum(counted[0] or 0 for counted in parts.values()) == sum(each.numel() for each in whole.parameters())
     layers = [counted for line, counted in parts.items() if line.startswith(("encoder.", "layers."))]
     assert len(layers) >= 2
@@ -226,11 +226,11 @@ def test_the_flops_of_a_recipe_are_those_that_torch_counts() -> None:
     counted = of_recipe(recipe, Counting(tokens=12))
     row = find_task(recipe.task)
     model, batch = (
-        row.build(recipe.model, row.rehearsal.sizes(recipe)).double().eval(),
-        row.rehearsal.batch(recipe, 12).batch,
+        row.build(recipe.model, row.dry_run.sizes(recipe)).double().eval(),
+        row.dry_run.batch(recipe, 12).batch,
     )
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        row.rehearsal.loss(recipe, model, batch)
+        row.dry_run.loss(recipe, model, batch)
     assert sum(line.values[1] or 0 for line in counted.lines) * batch.size(1) == pytest.approx(
         counter.get_total_flops()
     )

@@ -29,10 +29,10 @@ from regard.experiments.bench.layers import (
     Cell,
     Convolution,
     Findings,
+    LayerCase,
     Recurrent,
     RestrictedSelfAttention,
     Settings,
-    Subject,
 )
 from regard.experiments.bench.page import render_layers, write_layers
 from regard.experiments.bench.routes import WIDTH, layers_to_reach_all, longest_chain
@@ -46,7 +46,7 @@ SMALL = Settings(lengths=(4, 8, 12, 20), widths=(8, 16, 32), heads=2, window=4, 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("length", [3, 8, 13])
 def test_multiplications_are_those_that_torch_counts(name: str, length: int) -> None:
-    subject = Subject(KINDS[name], SMALL, length, 16)
+    subject = LayerCase(KINDS[name], SMALL, length, 16)
     layer = subject.layer.double()  # in 32 bits oneDNN would hide the recurrent layer's products
     with FlopCounterMode(display=False) as counter:
         output = layer(*(each.double() for each in subject.inputs))
@@ -56,7 +56,7 @@ def test_multiplications_are_those_that_torch_counts(name: str, length: int) -> 
 
 def test_what_is_kept_for_the_way_back() -> None:
     def kept(name: str, length: int) -> int:
-        return Subject(KINDS[name], SMALL, length, 16).kept() // 4 // SMALL.batch  # numbers for one sequence
+        return LayerCase(KINDS[name], SMALL, length, 16).kept() // 4 // SMALL.batch  # numbers for one sequence
 
     assert kept("self-attention alone", 12) == SMALL.heads * 12 * 12 + 3 * 12 * 16
     assert kept("convolution", 12) == SMALL.kernel * 12 * 16  # its input, but not its parameters

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from regard.tasks.alternatives import Alternatives
-from regard.tasks.translation.attention import Attention, SearchPath, SearchStep, side_of
+from regard.tasks.translation.attention import Attention, SearchHypothesis, SearchStep, side_of
 from regard.tasks.translation.page import render, write_page
-from regard.view.arrays import pack_shares
+from regard.view.arrays import pack_probabilities
 from tests.browser.conftest import SENTENCE, Open
 from tests.browser.reading import NARROW, fits, go_to, ink, tabs_of, texts, until
 from tests.view.pages import at_random
@@ -166,7 +166,7 @@ def decoded(source: list[str], target: list[str], **changes: object) -> Attentio
     """With a search, so that the tokens stand in every view that there can be."""
     alternatives = [Alternatives(source[:3], [0.5, 0.3, 0.1], [2.0, 1.5, 0.4], 0.5, 1) for _ in target]
     steps = [
-        SearchStep([SearchPath(0, token, -0.1, -0.2, -0.2, " ".join(target[: t + 1]))], [])
+        SearchStep([SearchHypothesis(0, token, -0.1, -0.2, -0.2, " ".join(target[: t + 1]))], [])
         for t, token in enumerate(target)
     ]
     return replace(imagined(source, target), alternatives=alternatives, steps=steps, **changes)  # type: ignore[arg-type]
@@ -177,7 +177,7 @@ def write_with_movie(path: Path, seen: Attention) -> Path:
     frame = {
         "update": 1,
         "metrics": {},
-        "probes": [{"cross": pack_shares(seen.weights["cross"]), "text": seen.translation}],
+        "probes": [{"cross": pack_probabilities(seen.weights["cross"]), "text": seen.translation}],
     }
     path.write_text(render([seen.to_dict()], movie={"probes": [probe], "frames": [frame, frame]}), encoding="utf-8")
     return path

@@ -15,7 +15,7 @@ import regard
 from regard.serve.limits import Limits
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.movie_file import FOLDER
-from regard.view.arrays import pack_shares
+from regard.view.arrays import pack_probabilities
 from tests.browser.conftest import SENTENCE, Open
 from tests.browser.reading import NARROW, fits, go_to, number, tabs_of, texts, until
 from tests.serve.conftest import running
@@ -308,7 +308,7 @@ def test_a_movie_waits_for_nobody_and_leaves_the_first_look_to_the_answer(
     open_page: Open, demo: regard.Translator, tmp_path: Path
 ) -> None:
     side = {"text": "a", "tokens": ["▁a"], "words": [{"first": 0, "end": 1, "text": "a"}]}
-    probe = {"source": side, "target": side, "cross": pack_shares(np.ones((1, 1, 1, 1))), "text": "a"}
+    probe = {"source": side, "target": side, "cross": pack_probabilities(np.ones((1, 1, 1, 1))), "text": "a"}
     (tmp_path / FOLDER).mkdir()
     (tmp_path / FOLDER / "0.json").write_text(json.dumps({"update": 0, "probes": [probe]}), encoding="utf-8")
     with running({"demo": demo}, folders=[tmp_path / "none", tmp_path]) as server:

@@ -18,7 +18,7 @@ from regard.tasks.registry import build
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.page import write_page
 from regard.tasks.translation.translator import Translator
-from regard.view.arrays import pack, pack_shares, unpack
+from regard.view.arrays import pack, pack_probabilities, unpack
 from regard.view.words import merge, words_of
 from tests.browser.conftest import Open
 from tests.browser.reading import attributes, go_to, number, numbers, texts
@@ -45,7 +45,7 @@ def test_a_tensor_unpacks_to_what_was_packed(open_page: Open, demo_page: Path) -
     page = open_page(demo_page)
     every_half = np.arange(2**16, dtype="<u2").view("<f2")
     every_half = every_half[np.isfinite(every_half)]  # subnormals, both zeros, and the largest of all among them
-    for packed in (pack(every_half.reshape(2, -1)), pack_shares(np.linspace(0, 1, 65_536))):
+    for packed in (pack(every_half.reshape(2, -1)), pack_probabilities(np.linspace(0, 1, 65_536))):
         shape, values = page.evaluate(
             "(packed) => { const it = unpack(packed); return [it.shape, [...it.values]]; }", packed
         )

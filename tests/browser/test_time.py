@@ -14,9 +14,9 @@ from playwright.sync_api import Page, expect
 
 import regard
 from regard.decoding.options import Search
-from regard.tasks.translation.attention import Attention, SearchPath, side_of
+from regard.tasks.translation.attention import Attention, SearchHypothesis, side_of
 from regard.tasks.translation.page import render, write_page
-from regard.view.arrays import pack_shares
+from regard.view.arrays import pack_probabilities
 from tests.browser.conftest import SENTENCE, Open
 from tests.browser.reading import go_to, number, texts, until
 from tests.view.pages import SOURCE, TARGET, at_random
@@ -37,7 +37,7 @@ def shown_beams(page: Page, selector: str) -> list[tuple[str, list[float]]]:
     return [(text.strip(), [number(each) for each in values]) for text, values in found]
 
 
-def check_beams(shown: list[tuple[str, list[float]]], paths: list[SearchPath]) -> None:
+def check_beams(shown: list[tuple[str, list[float]]], paths: list[SearchHypothesis]) -> None:
     assert len(shown) == len(paths)
     for (text, values), path in zip(shown, paths, strict=True):
         assert text == (f"{path.text} end".strip() if path.token == "</s>" else path.text)
@@ -201,7 +201,7 @@ def movie_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "probes": [{"source": side_of(given.text, SOURCE), "target": side_of(given.translation, TARGET)}],
         "frames": [
             {"update": 1000 * number, "metrics": METRICS[number],
-             "probes": [{"cross": pack_shares(cross), "text": text}]}
+             "probes": [{"cross": pack_probabilities(cross), "text": text}]}
             for number, (cross, text) in enumerate(zip(CROSS, WRITTEN, strict=True))
         ],
     }  # fmt: skip
@@ -265,7 +265,7 @@ def test_the_map_of_the_movie_is_read_with_the_keyboard(open_page: Open, tmp_pat
     given = imagined(source)
     movie = {
         "probes": [{"source": side_of(given.text, source), "target": side_of(given.translation, TARGET)}],
-        "frames": [{"update": 0, "metrics": {}, "probes": [{"cross": pack_shares(CROSS[0]), "text": ""}]}],
+        "frames": [{"update": 0, "metrics": {}, "probes": [{"cross": pack_probabilities(CROSS[0]), "text": ""}]}],
     }
     (tmp_path / "page.html").write_text(render([given.to_dict()], movie=movie), encoding="utf-8")
     page = open_page(tmp_path / "page.html")

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from regard.errors import UsageError
-from regard.evaluation.labels import calibration_error, fit_share, fit_temperature, score_labels, wilson
+from regard.evaluation.labels import calibration_error, fit_mixture_weight, fit_temperature, score_labels, wilson
 
 
 def softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -107,9 +107,9 @@ def test_who_knows_more_has_the_greater_share() -> None:
     labels = random.integers(2, size=400)
     truth = np.stack([1 - labels, labels], 1) * 2.0 - 1
     good, poor = (truth + noise * random.normal(size=truth.shape) for noise in (1, 3))
-    share = fit_share(mixture(good, poor), labels)
+    share = fit_mixture_weight(mixture(good, poor), labels)
     assert 0.6 < share < 1
-    assert fit_share(mixture(poor, good), labels) == pytest.approx(1 - share)
-    assert fit_share(mixture(good, 9 * poor), labels) >= share  # whoever shouts is heard less
+    assert fit_mixture_weight(mixture(poor, good), labels) == pytest.approx(1 - share)
+    assert fit_mixture_weight(mixture(good, 9 * poor), labels) >= share  # whoever shouts is heard less
     mixed = share * good + (1 - share) * poor
     assert (mixed.argmax(1) == labels).mean() >= (poor.argmax(1) == labels).mean()

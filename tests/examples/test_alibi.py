@@ -18,7 +18,7 @@ from regard.attention.changes import changed
 from regard.attention.record import record
 from regard.config import recipes
 from regard.errors import CheckpointError, ConfigError, UsageError
-from regard.experiments.race.lanes import Budget, line_up
+from regard.experiments.race.entrants import Budget, build_entrants
 from regard.plugins import load_plugin
 from regard.tasks.registry import build, forget_architecture
 from tests.training.toy import ROOT, arguments, contents, finish, start, write_corpus
@@ -187,7 +187,9 @@ def architecture_of(settings: Any) -> str:
 
 
 def test_it_races(recipe: Path) -> None:
-    lanes, _ = line_up(recipe, ["transformer", "alibi"], ['data.test={t=["valid.tsv"]}'], Budget(parameters=90_000))
+    lanes, _ = build_entrants(
+        recipe, ["transformer", "alibi"], ['data.test={t=["valid.tsv"]}'], Budget(parameters=90_000)
+    )
     assert all(lane.parameters <= 90_000 for lane in lanes)
     assert [lane.recipe.model.architecture for lane in lanes] == ["transformer", "alibi"]
 

@@ -262,7 +262,7 @@ def use(folder: Path) -> str:
     logging.getLogger("regard.notes").addHandler(logging.StreamHandler(said))
     logging.getLogger("regard.notes").setLevel(logging.INFO)
     with redirect_stdout(said), redirect_stderr(said):
-        mistakes = regard.rehearse(folder / "recipe.toml").mistakes
+        mistakes = regard.dry_run(folder / "recipe.toml").mistakes
         if mistakes:
             raise RegardError("\n".join(mistakes))
         prepared = regard.prepare(folder / "recipe.toml", workers=1)

@@ -160,14 +160,14 @@ def use(folder: Path) -> str:
     path = folder / "recipes" / "odd.toml"
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         try:
-            rehearsed = regard.rehearse(path)
+            dry_run = regard.dry_run(path)
         except ConfigError as error:
             _refused_as_tables(path, error)
             raise
-        if rehearsed.mistakes:
-            raise RegardError("\n".join(rehearsed.mistakes))
-        if any("GB" in line and "memory" in line and "has" in line for line in rehearsed.lines()):
-            return "\n".join(rehearsed.lines())
+        if dry_run.mistakes:
+            raise RegardError("\n".join(dry_run.mistakes))
+        if any("GB" in line and "memory" in line and "has" in line for line in dry_run.lines()):
+            return "\n".join(dry_run.lines())
         try:
             regard.train(path, run=folder / "run", on_update=_stop_after_two, show=False)
         except TwoUpdatesError:
@@ -176,7 +176,7 @@ def use(folder: Path) -> str:
             if isinstance(error, ConfigError):
                 raise AssertionError(f"called sound, then: {error}") from error
             return f"called sound, then: {error}"
-    return "\n".join(rehearsed.lines())
+    return "\n".join(dry_run.lines())
 
 
 def _refused_as_tables(path: Path, error: ConfigError) -> None:

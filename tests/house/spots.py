@@ -24,7 +24,7 @@ from regard.serve.batcher import Job
 from regard.serve.endpoint import encode, endpoint, json_answer, json_list
 from regard.serve.schemas import Answered, Asked, Model
 from regard.serve.service import Service
-from regard.tasks.task import Rehearsal, Task, Trained
+from regard.tasks.task import DryRunner, Task, Trained
 from regard.training.loss import Loss
 from regard.training.trainable import Finished, MicroBatch, WithoutMovie
 
@@ -225,7 +225,7 @@ def serve(app: FastAPI, service: Service) -> None:
         return json_answer(model=encode(name), corners=json_list(found))
 
 
-def rehearsed(recipe: SpotsRecipe, tokens: int) -> MicroBatch:
+def dry_run(recipe: SpotsRecipe, tokens: int) -> MicroBatch:
     return MicroBatch((torch.randn(tokens, 16), torch.zeros(tokens, dtype=torch.long)), tokens)
 
 
@@ -241,8 +241,8 @@ TASK = Task(
         SpotsAssets(), Examples(folder / "train.npy"), Examples(folder / "valid.npy"))),
     read=read,
     training=SpotsTraining,
-    rehearsal=Rehearsal(
-        lambda recipe: (len(CORNERS),), lambda sizes: f"{sizes[0]} corners", rehearsed,
+    dry_run=DryRunner(
+        lambda recipe: (len(CORNERS),), lambda sizes: f"{sizes[0]} corners", dry_run,
         lambda recipe, model, batch: both(nn.functional.cross_entropy(model(batch[0]), batch[1], reduction="sum")),
     ),
     load=lambda trained, name: Finder(trained),

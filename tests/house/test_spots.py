@@ -59,7 +59,7 @@ def test_its_file_carries_its_assets_and_nothing_of_text(run: Path) -> None:
         regard.load(run, task="translation")
 
 
-def test_it_is_viewed_prepared_and_rehearsed(run: Path, folder: Path) -> None:
+def test_it_is_viewed_prepared_and_run_dry(run: Path, folder: Path) -> None:
     assert "sees a picture" in succeed("view", run, "a picture").out
     overrides = ("--set", f"data.prepared={folder / 'prepared'}")
     assert "ready in" in succeed("prepare", folder / "spots.toml", *overrides).out

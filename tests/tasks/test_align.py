@@ -14,14 +14,14 @@ from regard.errors import DataError, UsageError
 from regard.tasks.translation.alignment import align as aligning
 from regard.tasks.translation.alignment import choice as choosing
 from regard.tasks.translation.alignment.align import Alignment, Link, align, stream
-from regard.tasks.translation.alignment.choice import Choice, choose, hidden_links, looks_of, validation_pairs
+from regard.tasks.translation.alignment.choice import Choice, choose, heads_of, hidden_links, validation_pairs
 from regard.tasks.translation.alignment.links import agreement, backward_links, forward_links, grow
-from regard.tasks.translation.alignment.words import Look, Pair, encode, log_probabilities, word_weights
+from regard.tasks.translation.alignment.words import AttentionHead, Pair, encode, log_probabilities, word_weights
 from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 from tests.tasks.toy import sentences, toy
 
-WRITTEN = Look(1)
+WRITTEN = AttentionHead(1)
 
 
 def pairs_of(seed: int, count: int, turned: bool) -> list[tuple[str, str]]:
@@ -40,7 +40,7 @@ def share_right(found: list[Alignment], pairs: list[tuple[str, str]], turned: bo
 @pytest.mark.parametrize(("turned", "layers", "heads"), [(False, 1, 1), (True, 2, 2)], ids=["copy", "reverse"])
 def test_known_alignments_are_found(turned: bool, layers: int, heads: int) -> None:
     translator, pairs = toy(turned, layers, heads), pairs_of(7, 60, turned)
-    choice = choose(translator, looks_of(translator), pairs)
+    choice = choose(translator, heads_of(translator), pairs)
     assert not choice.look.read  # one row later is the next word's look
     assert choice.agreement[choice.look] > 1.5 * choice.agreement[choice.look._replace(read=True)]
     assert share_right(list(stream(translator, pairs, choice)), pairs, turned) > 0.95
@@ -52,7 +52,7 @@ def test_a_model_of_the_opposite_direction_confirms() -> None:
     """Turning around is its own opposite."""
     translator, pairs = toy(True, 2, 2), pairs_of(8, 30, True)
     sources, targets = zip(*pairs, strict=True)
-    choice = choose(translator, looks_of(translator), pairs, translator)
+    choice = choose(translator, heads_of(translator), pairs, translator)
     assert choice.reverse is not None
     assert not choice.look.read
     assert not choice.reverse.read
@@ -63,8 +63,8 @@ def test_a_model_of_the_opposite_direction_confirms() -> None:
     assert wrong.trouble.startswith("the target has")
 
 
-@pytest.mark.parametrize("look", [Look(0), Look(1, 2), Look(1, None, read=True)], ids=str)
-def test_words_look_as_their_tokens_do(tiny_translator: Translator, look: Look) -> None:
+@pytest.mark.parametrize("look", [AttentionHead(0), AttentionHead(1, 2), AttentionHead(1, None, read=True)], ids=str)
+def test_words_look_as_their_tokens_do(tiny_translator: Translator, look: AttentionHead) -> None:
     """The weights of a pair in a batch are what summing up its own record token by token gives."""
     lines = list(zip(made_up_sentences(1, 9), made_up_sentences(2, 9), strict=True))
     encoded = encode(tiny_translator.tokenizer, lines)
@@ -170,15 +170,18 @@ def test_growing_stays_between_intersection_and_union() -> None:
 
 def test_choices(tiny_translator: Translator) -> None:
     pairs = list(zip(made_up_sentences(1, 8), made_up_sentences(2, 8), strict=True))
-    assert choose(tiny_translator, looks_of(tiny_translator, 1, 3, True), []) == Choice(Look(1, 3, True))
-    assert set(choose(tiny_translator, looks_of(tiny_translator, head=2), pairs).agreement) == {
-        Look(layer, 2, read) for layer in (0, 1) for read in (False, True)
+    assert choose(tiny_translator, heads_of(tiny_translator, 1, 3, True), []) == Choice(AttentionHead(1, 3, True))
+    assert set(choose(tiny_translator, heads_of(tiny_translator, head=2), pairs).agreement) == {
+        AttentionHead(layer, 2, read) for layer in (0, 1) for read in (False, True)
     }
-    assert set(choose(tiny_translator, looks_of(tiny_translator, 1), pairs).agreement) == {Look(1), Look(1, None, True)}
+    assert set(choose(tiny_translator, heads_of(tiny_translator, 1), pairs).agreement) == {
+        AttentionHead(1),
+        AttentionHead(1, None, True),
+    }
     with pytest.raises(UsageError, match="no layer 3; the model's cross-attention has layers 1 to 2"):
-        looks_of(tiny_translator, 2)
+        heads_of(tiny_translator, 2)
     with pytest.raises(UsageError, match=r"no head 0; .* heads 1 to 4"):
-        looks_of(tiny_translator, head=-1)
+        heads_of(tiny_translator, head=-1)
     with pytest.raises(UsageError, match="as many sources as targets"):
         align(tiny_translator, ["a"], [])
     assert align(tiny_translator, [], []) == []

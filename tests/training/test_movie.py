@@ -12,7 +12,7 @@ import pytest
 import regard
 from regard.errors import CheckpointError
 from regard.tasks.translation.movie_file import MOST_FRAMES, load_movie
-from regard.view.arrays import pack_shares, unpack
+from regard.view.arrays import pack_probabilities, unpack
 from tests.training.toy import contents, train
 
 FILMED = ("training.probes=3", "training.probe_every=3", "training.average=1")
@@ -79,7 +79,7 @@ def test_a_run_that_was_not_filmed_has_no_movie(tmp_path: Path) -> None:
 def test_a_long_movie_is_shown_in_part(tmp_path: Path) -> None:
     (tmp_path / "movie").mkdir()
     side = {"text": "a", "tokens": ["▁a"], "words": [{"first": 0, "end": 1, "text": "a"}]}
-    probe = {"source": side, "target": side, "cross": pack_shares(np.ones((1, 1, 1, 1))), "text": "a"}
+    probe = {"source": side, "target": side, "cross": pack_probabilities(np.ones((1, 1, 1, 1))), "text": "a"}
     for update in range(1, 200):
         frame = {"update": update, "probes": [probe]}
         (tmp_path / "movie" / f"{update:08d}.json").write_text(json.dumps(frame), encoding="utf-8")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.view.arrays import pack_shares
+from regard.view.arrays import pack_probabilities
 
 LANES = ("rnn", "conv", "transformer")
 BUCKETS = ((1, 10, 400), (11, 20, 300), (21, 35, 50))
@@ -66,7 +66,7 @@ def score(name: str, value: float) -> dict[str, Any]:
 def sample(lanes: tuple[str, ...], source: str, tokens: int) -> dict[str, Any]:
     words = [*source.split(), "</s>"]
     weights = np.eye(len(words)) * 0.8 + 0.2 / len(words)
-    looks = {"source": words, "target": words, "weights": pack_shares(weights)}
+    looks = {"source": words, "target": words, "weights": pack_probabilities(weights)}
     return {
         "source": source,
         "reference": f"the reference of {tokens} tokens",

@@ -16,14 +16,21 @@ from rich.console import Console
 
 from regard.errors import UsageError
 from regard.tasks.classification import page as classification
-from regard.tasks.classification.page import Decision, draw_decision, percent, render_decisions, signed, write_decisions
+from regard.tasks.classification.page import (
+    Explanation,
+    draw_decision,
+    percent,
+    render_decisions,
+    signed,
+    write_decisions,
+)
 from regard.view.arrays import unpack
 from tests.view.pages import at_random
 
 TOKENS = ["▁The", "▁so", "up", "▁was", "▁no", "t", "▁bad", "!"]
 
 
-def decision(**changes: Any) -> Decision:
+def decision(**changes: Any) -> Explanation:
     tokens = changes.get("tokens", TOKENS)
     count = len(tokens)
     settings: dict[str, Any] = {
@@ -38,10 +45,10 @@ def decision(**changes: Any) -> Decision:
         "log_odds": 2.2,
         **changes,
     }
-    return Decision(**settings)
+    return Explanation(**settings)
 
 
-def drawn(seen: Decision, width: int = 100, colour: bool = False) -> str:
+def drawn(seen: Explanation, width: int = 100, colour: bool = False) -> str:
     console = Console(
         file=io.StringIO(), width=width, force_terminal=colour, color_system="standard" if colour else None
     )

@@ -14,14 +14,14 @@ from rich.console import Console
 
 from regard.errors import UsageError
 from regard.tasks.alternatives import Alternatives
-from regard.tasks.language_model.page import TextLook, draw_writing, render_writing, share
+from regard.tasks.language_model.page import TextAttention, draw_text, render_text, share
 from regard.view.arrays import unpack
 from tests.view.pages import at_random
 
 TOKENS = ["▁A", "▁wh", "ale", "</s>"]
 
 
-def look_at(tokens: list[str] = TOKENS, shares: list[float] | None = None, **changes: Any) -> TextLook:
+def look_at(tokens: list[str] = TOKENS, shares: list[float] | None = None, **changes: Any) -> TextAttention:
     shares = shares or [0.5 ** (place + 1) for place in range(len(tokens))]
     alternatives = [
         Alternatives([token, "▁other"], [max(own, 0.1), 0.01], [1.0, 0.0], own, rank)
@@ -32,7 +32,7 @@ def look_at(tokens: list[str] = TOKENS, shares: list[float] | None = None, **cha
         "title": "a run", "text": "A whale", "read": ["</s>", *tokens[:-1]], "tokens": tokens, "words": 3,
         "alternatives": alternatives, "weights": at_random(2, 3, count, count), "facts": {"parameters": "7"}, **changes,
     }  # fmt: skip
-    return TextLook(**settings)
+    return TextAttention(**settings)
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -51,19 +51,19 @@ def test_surprise_is_in_bits() -> None:
 
 def test_the_page_carries_its_numbers() -> None:
     look = look_at()
-    data = data_of(render_writing(look))
+    data = data_of(render_text(look))
     assert data["tokens"] == TOKENS
     assert data["read"] == ["</s>", *TOKENS[:-1]]
     assert [each["probability"] for each in data["expected"]] == [0.5, 0.25, 0.125, 0.0625]
     assert unpack(data["weights"]) == pytest.approx(look.weights, abs=1e-4)
-    assert data_of(render_writing(look_at(weights=None)))["weights"] is None
+    assert data_of(render_text(look_at(weights=None)))["weights"] is None
     assert data["pointed"] is None
     pointed = at_random(1, 1, 4, 5)[0, 0]
-    assert unpack(data_of(render_writing(look_at(pointed=pointed)))["pointed"]) == pytest.approx(pointed, abs=1e-4)
+    assert unpack(data_of(render_text(look_at(pointed=pointed)))["pointed"]) == pytest.approx(pointed, abs=1e-4)
 
 
 def test_the_page_needs_nothing_else() -> None:
-    page = render_writing(look_at())
+    page = render_text(look_at())
     assert not re.search(r"(src|href)\s*=|url\(|https?://(?!www\.w3\.org)|@import", page)
     assert "default-src 'none'" in page
     assert "prefers-color-scheme: dark" in page
@@ -72,7 +72,7 @@ def test_the_page_needs_nothing_else() -> None:
 
 @pytest.mark.parametrize("text", ["</script><b>", "<!--", "\ud800", "' \" &", "고래 🐳"])
 def test_any_text_is_only_text(text: str) -> None:
-    page = render_writing(look_at(tokens=[text, "</s>"], text=text, title=text))
+    page = render_text(look_at(tokens=[text, "</s>"], text=text, title=text))
     expected = text.replace("\ud800", "\\ud800") if text == "\ud800" else text
     assert data_of(page)["tokens"][0] in (text, expected)
     assert page.count("</script>") == 2
@@ -83,7 +83,7 @@ def test_any_text_is_only_text(text: str) -> None:
 def test_the_terminal(text: str) -> None:
     out = io.StringIO()
     tokens = [f"▁{word}" for word in text.split()] + ["</s>"]
-    draw_writing(look_at(tokens=tokens, text=text), Console(file=out, width=100, no_color=True))
+    draw_text(look_at(tokens=tokens, text=text), Console(file=out, width=100, no_color=True))
     told = out.getvalue()
     assert text.replace("\x1b", "�") in told.splitlines()[0]
     assert "\x1b[31m" not in told
@@ -93,7 +93,7 @@ def test_the_terminal(text: str) -> None:
 
 def test_shades_follow_surprise() -> None:
     out = io.StringIO()
-    draw_writing(
+    draw_text(
         look_at(shares=[0.9, 1e-5, 0.9, 0.9]), Console(file=out, width=100, force_terminal=True, color_system="256")
     )
     first = out.getvalue().splitlines()[0]

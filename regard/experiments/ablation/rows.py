@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from regard.config import Attending, Recipe, recipes
+from regard.config import AttentionModel, Recipe, recipes
 from regard.errors import ConfigError, UsageError, did_you_mean
 
 BASE = "base"
@@ -66,18 +66,18 @@ def paper_variations(recipe: Recipe) -> list[str]:
     """The rows (A) to (E), as `--vary` would ask for them, of the settings that this model has."""
     model = recipe.model
     asked: dict[str, list[Any]] = {}
-    if isinstance(model, Attending):
+    if isinstance(model, AttentionModel):
         asked["model.heads"] = [1, 2 * model.heads]
         asked["model.key_width"] = [max(1, _key_width(model) // 2)]
     for names in _layers(recipe):
         layers = _value(recipe, names.split(",")[0])
         asked[names] = [max(1, layers // 2), layers + max(1, layers // 3)]
     asked["model.width"] = [model.width // 2]
-    if isinstance(model, Attending) and model.feed_forward:
+    if isinstance(model, AttentionModel) and model.feed_forward:
         asked["model.feed_forward"] = [max(1, model.feed_forward // 2), 2 * model.feed_forward]
     asked["model.dropout"] = [0.0, min(0.5, 2 * model.dropout) or 0.1]
     asked["training.label_smoothing"] = [0.0, 0.2]
-    if isinstance(model, Attending):
+    if isinstance(model, AttentionModel):
         asked["model.positions"] = ["sinusoidal", "learned"]
     if getattr(model, "pointer", False):
         del asked["training.label_smoothing"]  # which a pointer cannot have
@@ -86,7 +86,7 @@ def paper_variations(recipe: Recipe) -> list[str]:
 
 def part_variations(recipe: Recipe) -> list[str]:
     """The Transformer without each of its parts, or with another in its place."""
-    if not isinstance(recipe.model, Attending):
+    if not isinstance(recipe.model, AttentionModel):
         raise UsageError(
             f"the preset 'parts' takes a Transformer apart; this is a model of {recipe.model.architecture!r}"
         )
@@ -173,9 +173,11 @@ def _resolved(recipe: Recipe) -> Recipe:
     """With the width of keys that 0 stands for."""
     model = recipe.model
     return (
-        replace(recipe, model=replace(model, key_width=_key_width(model))) if isinstance(model, Attending) else recipe
+        replace(recipe, model=replace(model, key_width=_key_width(model)))
+        if isinstance(model, AttentionModel)
+        else recipe
     )
 
 
-def _key_width(model: Attending) -> int:
+def _key_width(model: AttentionModel) -> int:
     return model.key_width or model.width // model.heads

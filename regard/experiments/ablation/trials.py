@@ -117,10 +117,10 @@ def work(trial: Trial, test_set: Judged, basis: Mapping[str, Any]) -> None:
     if hasattr(os, "setpgrp"):
         os.setpgrp()  # Ctrl-C is for the parent, which passes it on once
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    carry_out(trial, test_set, basis)
+    run_trial(trial, test_set, basis)
 
 
-def carry_out(trial: Trial, test_set: Judged, basis: Mapping[str, Any]) -> None:
+def run_trial(trial: Trial, test_set: Judged, basis: Mapping[str, Any]) -> None:
     """Train, or go on, and write down what it came to; one that is interrupted leaves only its run folder."""
     trial.folder.mkdir(parents=True, exist_ok=True)
     (trial.folder / RESULT).unlink(missing_ok=True)

@@ -245,7 +245,7 @@ def routes(asked: Settings) -> list[Route]:
 
 def measure_at(asked: Settings, length: int, width: int, advance: Callable[[], None]) -> list[Cell]:
     """All kinds at one length and width. Their samples alternate, so that what disturbs the machine disturbs all alike."""
-    subjects = {name: Subject(kind, asked, length, width) for name, kind in KINDS.items()}
+    subjects = {name: LayerCase(kind, asked, length, width) for name, kind in KINDS.items()}
     memory = {name: subject.kept() for name, subject in subjects.items()}
     runs = {
         (name, way): run
@@ -264,7 +264,7 @@ def measure_at(asked: Settings, length: int, width: int, advance: Callable[[], N
     ]
 
 
-class Subject:
+class LayerCase:
     """A layer and its input, ready to run."""
 
     def __init__(self, kind: Kind, asked: Settings, length: int, width: int) -> None:

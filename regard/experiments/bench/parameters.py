@@ -130,13 +130,13 @@ def of_recipe(recipe: config.Recipe, asked: Counting) -> Panel:
     """Parameters of each part of a recipe's model, and the FLOPs of one made-up text on its way forward."""
     row = find_task(recipe.task)
     torch.manual_seed(asked.seed)
-    model = row.build(recipe.model, row.rehearsal.sizes(recipe)).eval()
-    batch = row.rehearsal.batch(recipe, asked.tokens).batch
+    model = row.build(recipe.model, row.dry_run.sizes(recipe)).eval()
+    batch = row.dry_run.batch(recipe, asked.tokens).batch
     texts, length = batch.shape[-2:]
     flops = {name: 0 for name, _ in parts(model)}
     # In 64 bits, where torch runs a recurrent layer's steps one by one; in 32 they hide in one operation of oneDNN.
     with torch.no_grad(), FlopCounterMode(display=False) as counter, attributed(model.double(), counter, flops):
-        row.rehearsal.loss(recipe, model, batch)
+        row.dry_run.loss(recipe, model, batch)
     flops["output"] = (
         flops.get("output", 0) + counter.get_total_flops() - sum(flops.values())
     )  # what the loss multiplies itself

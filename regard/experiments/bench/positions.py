@@ -138,7 +138,7 @@ def bench_positions(
     return measured(lambda: measure(asked, model), output, numbers, command)
 
 
-def _settings(asked: Placing) -> config.Attending:
+def _settings(asked: Placing) -> config.AttentionModel:
     return config.TextEncoder(width=asked.width, heads=asked.heads, feed_forward=4 * asked.width, dropout=0.0)
 
 

@@ -44,7 +44,7 @@ def first_updates(recipe: config.TranslationRecipe) -> int:
 
 def own_peak() -> int:
     """The most bytes that this process held. On Linux not what getrusage tells: that begins with the parent's memory."""
-    from regard.rehearsal import peak_memory
+    from regard.dry_runs import peak_memory
 
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")

@@ -18,13 +18,13 @@ from regard.checkpoint import MODEL
 from regard.data.progress import progress
 from regard.data.sampling import evenly
 from regard.errors import TrainingError
+from regard.experiments.race.entrants import Entrant
 from regard.experiments.race.footprint import training_memory
-from regard.experiments.race.lanes import Lane
 from regard.files import replacing
 from regard.run_log import METRICS, read_metrics
 from regard.tasks.translation.evaluation import TestSet, translate_all
 from regard.tasks.translation.translator import Translator
-from regard.view.arrays import pack_shares
+from regard.view.arrays import pack_probabilities
 from regard.view.words import texts_of
 
 FORMAT = 2  # raised whenever what is kept is called otherwise
@@ -35,7 +35,7 @@ ROUNDS = 3  # … so often by each
 
 
 def measure(
-    lanes: Sequence[Lane], folder: Path, test_set: TestSet, say: Callable[[str], None]
+    lanes: Sequence[Entrant], folder: Path, test_set: TestSet, say: Callable[[str], None]
 ) -> dict[str, dict[str, Any]]:
     """By lane, what is kept of it; only what is missing, or of another model or test set, is measured."""
     found: dict[str, dict[str, Any]] = {}
@@ -55,7 +55,7 @@ def measure(
     return found
 
 
-def stamp_of(lane: Lane, folder: Path, test_set: TestSet) -> dict[str, Any]:
+def stamp_of(lane: Entrant, folder: Path, test_set: TestSet) -> dict[str, Any]:
     """What results are of: the model to the bit, the sentences, and how they are decoded."""
     pairs = json.dumps([test_set.sources, test_set.references]).encode()
     return {
@@ -80,7 +80,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
         temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def measured(lane: Lane, folder: Path, test_set: TestSet) -> dict[str, Any]:
+def measured(lane: Entrant, folder: Path, test_set: TestSet) -> dict[str, Any]:
     """All that one lane alone can tell."""
     translator = regard.load(folder, task="translation")
     places = spread_over_length(tokens_of(translator, test_set.sources), translator.longest)
@@ -141,7 +141,7 @@ def look(translator: Translator, source: str) -> dict[str, Any] | None:
     return {
         "source": texts_of(seen.source_tokens),
         "target": texts_of(seen.target_tokens),
-        "weights": pack_shares(weights),
+        "weights": pack_probabilities(weights),
     }
 
 

@@ -23,7 +23,7 @@ from regard.errors import UsageError
 from regard.models.classifier import TextClassifier
 from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.attribution import attribute
-from regard.tasks.classification.page import Decision
+from regard.tasks.classification.page import Explanation
 from regard.tasks.classification.training import classify_ids, in_reach
 from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
@@ -119,11 +119,11 @@ class Classifier(TextVectors):
         cut = token_count > self.recipe.data.max_tokens and windows == 1
         return Classification(ranked[0][0], dict(ranked), token_count, windows, cut)
 
-    def look(self, text: str) -> Decision:
+    def look(self, text: str) -> Explanation:
         """Which words the decision looked at; of a text that is read in windows, in the first of them."""
         return next(self.looks(text))
 
-    def looks(self, text: str) -> Iterator[Decision]:
+    def looks(self, text: str) -> Iterator[Explanation]:
         """The same, of every window."""
         if not isinstance(text, str):
             raise UsageError(f"look takes a text, not {shown(text)}")
@@ -134,7 +134,7 @@ class Classifier(TextVectors):
         for number, part in enumerate(in_reach(ids, self.recipe.data), start=1):
             yield self._decision(text, answer, part, number)
 
-    def _decision(self, text: str, answer: Classification, part: NDArray[np.int64], window: int) -> Decision:
+    def _decision(self, text: str, answer: Classification, part: NDArray[np.int64], window: int) -> Explanation:
         ids = torch.from_numpy(pad([part], start=self.model.pooling == "first"))  # [1, T]
         found = attribute(self.model, ids.to(self.model.device), self.labels.index(answer.label), self.temperature)
         tokens = self.tokenizer.tokens(ids[0].tolist(), "source")
@@ -142,7 +142,7 @@ class Classifier(TextVectors):
         for each in found.ngram_contributions:
             ngrams[text_of(tokens[each.first : each.first + each.length]) or "␣"] += each.contribution
         left_out = {"first": len(part), "ends": len(part) - len(part) // 2}[self.recipe.data.long] if answer.cut else 0
-        return Decision(
+        return Explanation(
             title=self.recipe.name,
             text=text,
             label=answer.label,

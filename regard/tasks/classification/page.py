@@ -17,7 +17,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from regard.view.arrays import pack_shares
+from regard.view.arrays import pack_probabilities
 from regard.view.document import as_json, check_name, write_document
 from regard.view.report import Both, both, render_report
 from regard.view.words import SPACE, SPECIAL, Word, merge, text_of, words_of
@@ -51,7 +51,7 @@ TITLES: dict[str, Both] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Decision:
+class Explanation:
     """One text, or one window of a long one, and what spoke for the label it was given."""
 
     title: str
@@ -81,7 +81,7 @@ class Decision:
     """What to tell of the model."""
 
     def __repr__(self) -> str:
-        return f"Decision({self.text[:40]!r} → {self.label!r})"
+        return f"Explanation({self.text[:40]!r} → {self.label!r})"
 
     @property
     def words(self) -> list[Word]:
@@ -109,7 +109,7 @@ class Decision:
         return ["attention", "gradient", *(["ngrams"] if self.ngrams is not None else [])]
 
 
-def draw_decision(seen: Decision, console: Console) -> None:
+def draw_decision(seen: Explanation, console: Console) -> None:
     """The text in a terminal, coloured by what spoke for the label and against it, and the probabilities as bars."""
     if seen.window == 1:
         _draw_bars(seen, console)
@@ -135,7 +135,7 @@ def _aligned(label: str, width: int) -> str:
     return " " * (width - cell_len(shown)) + shown + " "
 
 
-def _draw_bars(seen: Decision, console: Console) -> None:
+def _draw_bars(seen: Explanation, console: Console) -> None:
     shown = list(seen.probabilities.items())[:MOST_BARS]
     width = min(24, max(cell_len(_harmless(label)) for label, _ in shown))
     for label, probability in shown:
@@ -147,7 +147,7 @@ def _draw_bars(seen: Decision, console: Console) -> None:
     console.print()
 
 
-def _coloured(seen: Decision, name: str) -> Text:
+def _coloured(seen: Explanation, name: str) -> Text:
     line = Text()
     for word, value, depth in _shaded(seen, name):
         if word.first == seen.gap:
@@ -159,14 +159,14 @@ def _coloured(seen: Decision, name: str) -> Text:
     return line.append(" […]", "dim") if seen.gap == len(seen.tokens) else line
 
 
-def _shaded(seen: Decision, name: str) -> Iterator[tuple[Word, float, float]]:
+def _shaded(seen: Explanation, name: str) -> Iterator[tuple[Word, float, float]]:
     """Each word, its number, and how near that is to the greatest."""
     values = seen.by_word(name)
     most = max((abs(value) for _, value in values), default=0.0) or 1.0
     return ((word, value, abs(value) / most) for word, value in values)
 
 
-def _spaced(seen: Decision, word: Word) -> bool:
+def _spaced(seen: Explanation, word: Word) -> bool:
     return seen.tokens[word.first].startswith(SPACE) or seen.tokens[word.first - 1] in SPECIAL
 
 
@@ -186,13 +186,13 @@ def percent(share: float) -> str:
     return f"{min(99.9, 100 * share):.1f} %" if share < 1 else "100 %"
 
 
-def write_decisions(path: Path, seen: Sequence[Decision], command: str = "") -> None:
+def write_decisions(path: Path, seen: Sequence[Explanation], command: str = "") -> None:
     """Write the page of a text's windows, making its folder if need be."""
     check_name(path)
     write_document(path, render_decisions(seen, command))
 
 
-def render_decisions(seen: Sequence[Decision], command: str = "") -> str:
+def render_decisions(seen: Sequence[Explanation], command: str = "") -> str:
     """One HTML file that needs nothing else: probabilities, the shaded text, and a map for every head."""
     first = seen[0]
     sure = percent(first.probabilities[first.label])
@@ -214,7 +214,7 @@ def render_decisions(seen: Sequence[Decision], command: str = "") -> str:
     )  # fmt: skip
 
 
-def _bars(seen: Decision) -> str:
+def _bars(seen: Explanation) -> str:
     rows = []
     for label, probability in list(seen.probabilities.items())[:MOST_BARS]:
         rows.append(
@@ -228,7 +228,7 @@ def _bars(seen: Decision) -> str:
     return f"<section><h2>{title}</h2><table class='bars'>{''.join(rows)}</table>{after}</section>"
 
 
-def _window(seen: Decision, mapped: bool) -> str:
+def _window(seen: Explanation, mapped: bool) -> str:
     number = (f"Window {seen.window} of {seen.windows}", f"창 {seen.windows}개 가운데 {seen.window}번째")
     title = f"<h2>{both(number)}</h2>" if seen.windows > 1 else ""
     texts = "".join(
@@ -237,7 +237,7 @@ def _window(seen: Decision, mapped: bool) -> str:
     return f"<section class='decision'>{title}<div class='texts'>{texts}</div>{_ngrams(seen)}{_maps(seen, mapped)}</section>"
 
 
-def _markup(seen: Decision, name: str) -> str:
+def _markup(seen: Explanation, name: str) -> str:
     parts = []
     for word, value, depth in _shaded(seen, name):
         if word.first == seen.gap:
@@ -255,7 +255,7 @@ def _gap() -> str:
     return f" <i class='nothing'>[{both(('left out', '생략'))} …]</i>"
 
 
-def _ngrams(seen: Decision) -> str:
+def _ngrams(seen: Explanation) -> str:
     if not seen.ngram_contributions:
         return ""
     most = abs(seen.ngram_contributions[0][1]) or 1.0
@@ -270,11 +270,11 @@ def _ngrams(seen: Decision) -> str:
     return f"<h2>{title}</h2><table class='bars'>{''.join(rows)}</table>"
 
 
-def _maps(seen: Decision, mapped: bool) -> str:
+def _maps(seen: Explanation, mapped: bool) -> str:
     title = both(("Every layer and head: who looked at whom", "모든 층과 헤드: 누가 누구를 보았나"))
     if not mapped:
         left = ("This page has no room for the weights of so many words.", "단어가 너무 많아 가중치를 담지 못했습니다.")
         return f"<h2>{title}</h2><p class='muted'>{both(left)}</p>"
     words = [seen.spelled(word) for word in seen.words]
-    data = as_json({"words": words, "weights": pack_shares(seen.word_weights())})
+    data = as_json({"words": words, "weights": pack_probabilities(seen.word_weights())})
     return f"<h2>{title}</h2><div class='maps look'><script type='application/json'>{data}</script></div>"

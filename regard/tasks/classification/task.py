@@ -16,11 +16,11 @@ from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.judging import JUDGE
 from regard.tasks.classification.training import (
     ClassificationTraining,
-    rehearsed_batch,
-    rehearsed_loss,
-    rehearsed_sizes,
+    dry_run_batch,
+    dry_run_loss,
+    dry_run_sizes,
 )
-from regard.tasks.task import Rehearsal, Task, Trained
+from regard.tasks.task import DryRunner, Task, Trained
 
 if TYPE_CHECKING:  # what an extra installs
     from fastapi import FastAPI
@@ -54,8 +54,8 @@ TASK = Task(
     data=Builder(labelled.SETTINGS, ("tokenizer",), labelled.build, labelled.Report.from_dict, open_prepared),
     read=labelled.read_split,
     training=ClassificationTraining,
-    rehearsal=Rehearsal(
-        rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens and {sizes[1]:,} labels", rehearsed_batch, rehearsed_loss
+    dry_run=DryRunner(
+        dry_run_sizes, lambda sizes: f"{sizes[0]:,} tokens and {sizes[1]:,} labels", dry_run_batch, dry_run_loss
     ),
     load=load,
     serve=serve,

@@ -25,7 +25,7 @@ from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.decoding.batches import in_batches
 from regard.errors import DataError
-from regard.evaluation.labels import fit_share, fit_temperature
+from regard.evaluation.labels import fit_mixture_weight, fit_temperature
 from regard.models.classifier import TextClassifier
 from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.text_assets import guess_vocabulary
@@ -110,7 +110,7 @@ class ClassificationTraining(WithoutMovie):
             scaled = [scale * logits for scale, logits in zip(_scales(weight), separate, strict=False)]
             return pooled(torch.stack(scaled).sum(0), owners, len(texts))
 
-        weight = fit_share(lambda weight: mixed(weight).numpy(), labels) if len(separate) > 1 else EVEN
+        weight = fit_mixture_weight(lambda weight: mixed(weight).numpy(), labels) if len(separate) > 1 else EVEN
         return mixed(weight), torch.from_numpy(labels), weight
 
     def _tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
@@ -215,7 +215,7 @@ def distance(first: Tensor, second: Tensor) -> Tensor:
     return ((first.exp() - second.exp()) * (first - second)).sum() / 2
 
 
-def rehearsed_sizes(recipe: config.ClassificationRecipe) -> tuple[int, int]:
+def dry_run_sizes(recipe: config.ClassificationRecipe) -> tuple[int, int]:
     """Of the vocabulary, and how many labels the beginning of the training text has, or a guess."""
     try:
         labels = len({each.label for each in islice(read_split(recipe.data, "train"), LOOKED_AT)})
@@ -224,13 +224,13 @@ def rehearsed_sizes(recipe: config.ClassificationRecipe) -> tuple[int, int]:
     return guess_vocabulary(recipe.tokenizer), labels
 
 
-def rehearsed_batch(recipe: config.ClassificationRecipe, tokens: int) -> MicroBatch:
+def dry_run_batch(recipe: config.ClassificationRecipe, tokens: int) -> MicroBatch:
     """Made-up texts of the greatest length."""
     texts = max(1, tokens // recipe.data.max_tokens)
     ids = torch.randint(UNKNOWN + 1, guess_vocabulary(recipe.tokenizer), (texts, recipe.data.max_tokens))
     return MicroBatch(ids, texts)
 
 
-def rehearsed_loss(recipe: config.ClassificationRecipe, model: TextClassifier, batch: Tensor) -> Loss:
+def dry_run_loss(recipe: config.ClassificationRecipe, model: TextClassifier, batch: Tensor) -> Loss:
     labels = torch.zeros(len(batch), dtype=torch.long)
     return labelled_loss(model, batch, labels, recipe.training.label_smoothing, recipe.training.r_drop)

@@ -22,7 +22,7 @@ from regard.tasks.classification.evaluation import (
     file_labelled_set,
     recipe_labelled_sets,
 )
-from regard.tasks.classification.page import MOST_WINDOWS, NOTE, Decision, draw_decision, write_decisions
+from regard.tasks.classification.page import MOST_WINDOWS, NOTE, Explanation, draw_decision, write_decisions
 from regard.tasks.data_folder import keep_apart, with_data_folder
 from regard.tasks.neighbours import WordVectors
 from regard.tasks.task import Scored
@@ -76,7 +76,7 @@ def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> It
 class SeenDecision:
     """A text in as many windows as it was read in, at most eight."""
 
-    windows: Sequence[Decision]
+    windows: Sequence[Explanation]
 
     def draw(self, console: Console) -> None:
         """In a terminal, window by window."""

@@ -34,7 +34,7 @@ from regard.tasks.language_model.evaluation import (
     window_states,
     windows_of_text,
 )
-from regard.tasks.language_model.page import TextLook
+from regard.tasks.language_model.page import TextAttention
 from regard.tasks.language_model.results import Generation, GenerationOptions, Options, TextScore
 from regard.tasks.language_model.streaming import SlidingContext, StreamedText, start_token, stop_strings
 from regard.tasks.provenance import told_count, told_scores
@@ -283,7 +283,7 @@ class TextGenerator(TextVectors):
             )
         ) or ""
 
-    def look(self, text: str) -> TextLook:
+    def look(self, text: str) -> TextAttention:
         """What was expected at each place of a text, and what every head looked at."""
         lines = self._lines(text)
         ids = [start_token(self.whole), *(each for line in lines for each in (*self.tokenizer.encode(line), END))]
@@ -297,7 +297,7 @@ class TextGenerator(TextVectors):
             logits = self.model.project(states, self.model.point(states, read))[0]  # [T, V]
         modules = self.model.attention_names().get("decoder", [])
         pointed = seen["pointer"]["weights"][0] if "pointer" in seen else None  # [T, T + 1]
-        return TextLook(
+        return TextAttention(
             title=self.recipe.name,
             text=text,
             read=self.tokenizer.tokens(ids[:-1], "target"),

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from regard.errors import UsageError
 from regard.tasks.alternatives import Alternatives
-from regard.view.arrays import pack_shares
+from regard.view.arrays import pack_probabilities
 from regard.view.document import DRAWN, check_name, document, write_document
 from regard.view.words import SPACE, is_byte
 
@@ -38,7 +38,7 @@ WORST, LIKELIEST, BEFORE = 5, 5, 4
 
 
 @dataclass(frozen=True, repr=False)
-class TextLook:
+class TextAttention:
     """One text: for each place what the model expected there, what came, and what it looked at meanwhile."""
 
     title: str
@@ -71,7 +71,7 @@ class TextLook:
             raise UsageError(f"cannot show a pointer of shape {list(shape)}: the text asks for [{count}, {count + 1}]")
 
     def __repr__(self) -> str:
-        return f"TextLook({self.text!r}: perplexity {self.perplexity:.2f})"
+        return f"TextAttention({self.text!r}: perplexity {self.perplexity:.2f})"
 
     @property
     def surprisals(self) -> list[float]:
@@ -97,27 +97,27 @@ class TextLook:
                 {name: getattr(each, name) for name in ("tokens", "probabilities", "probability", "rank")}
                 for each in self.alternatives
             ],
-            "weights": None if self.weights is None else pack_shares(self.weights),
-            "pointed": None if self.pointed is None else pack_shares(self.pointed),
+            "weights": None if self.weights is None else pack_probabilities(self.weights),
+            "pointed": None if self.pointed is None else pack_probabilities(self.pointed),
         }
 
     def save(self, path: str | Path) -> None:
         """Write the page: one HTML file that needs nothing else, neither files nor network."""
-        write_writing(Path(path), self)
+        write_text_page(Path(path), self)
 
 
-def render_writing(look: TextLook) -> str:
+def render_text(look: TextAttention) -> str:
     """The page as text."""
     return document(f"{look.title} · regard", BODY, ["writing"], SCRIPTS, look.to_dict())
 
 
-def write_writing(path: Path, look: TextLook) -> None:
+def write_text_page(path: Path, look: TextAttention) -> None:
     """Write the page, making its folder if need be."""
     check_name(path)
-    write_document(path, render_writing(look))
+    write_document(path, render_text(look))
 
 
-def draw_writing(look: TextLook, console: Console) -> None:
+def draw_text(look: TextAttention, console: Console) -> None:
     """The text with every token shaded by its surprise, and below what was expected where the model was most wrong."""
     shaded, begins = Text(), True
     for token, bits in zip(look.tokens, look.surprisals, strict=True):

@@ -148,17 +148,17 @@ def next_loss(
     return mixed_loss(states, model.output, wanted, pointed.probability(wanted), pointed.gate)
 
 
-def rehearsed_sizes(recipe: config.LanguageRecipe) -> tuple[int]:
+def dry_run_sizes(recipe: config.LanguageRecipe) -> tuple[int]:
     """Of the vocabulary."""
     return (guess_vocabulary(recipe.tokenizer),)
 
 
-def rehearsed_batch(recipe: config.LanguageRecipe, tokens: int) -> MicroBatch:
+def dry_run_batch(recipe: config.LanguageRecipe, tokens: int) -> MicroBatch:
     """Made-up windows."""
     length = min(tokens, recipe.data.max_tokens)
     ids = torch.randint(UNKNOWN + 1, guess_vocabulary(recipe.tokenizer), (max(1, tokens // length), length))
     return MicroBatch(ids, ids.numel())
 
 
-def rehearsed_loss(recipe: config.LanguageRecipe, model: LanguageModel, batch: Tensor) -> Loss:
+def dry_run_loss(recipe: config.LanguageRecipe, model: LanguageModel, batch: Tensor) -> Loss:
     return language_loss(model, batch, batch, recipe.training.label_smoothing)

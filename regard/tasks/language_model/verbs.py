@@ -15,7 +15,7 @@ from regard.errors import UsageError
 from regard.tasks.data_folder import with_data_folder
 from regard.tasks.language_model.evaluation import PerplexityTest, measure
 from regard.tasks.language_model.generator import TextGenerator
-from regard.tasks.language_model.page import TextLook, draw_writing, write_writing
+from regard.tasks.language_model.page import TextAttention, draw_text, write_text_page
 from regard.tasks.language_model.results import TextScore
 from regard.tasks.neighbours import WordVectors
 from regard.tasks.texts import in_blocks, require_text
@@ -75,15 +75,15 @@ def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> It
 class SeenText:
     """What a language model expected at each place of a text."""
 
-    look: TextLook
+    look: TextAttention
 
     def draw(self, console: Console) -> None:
         """In a terminal."""
-        draw_writing(self.look, console)
+        draw_text(self.look, console)
 
     def write(self, path: str | Path, command: str = "") -> None:
         """As one HTML file that needs nothing else."""
-        write_writing(Path(path), self.look)
+        write_text_page(Path(path), self.look)
 
     def to_dict(self) -> dict[str, Any]:
         """All that the page shows, as plain JSON values."""

@@ -18,7 +18,7 @@ from regard.attention.record import Record
 from regard.errors import UsageError
 from regard.tasks.alternatives import Alternatives
 from regard.tasks.translation.warnings import coverage, repeated_words, spelled_words, unseen_words
-from regard.view.arrays import pack, pack_shares
+from regard.view.arrays import pack, pack_probabilities
 from regard.view.words import merge, texts_of, words_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ WALKED = {"vectors", "positions", "query", "key", "value", "scores", "head_outpu
 
 
 @dataclass(frozen=True)
-class SearchPath:
+class SearchHypothesis:
     """One hypothesis of the search, one token longer than its parent."""
 
     parent: int
@@ -47,8 +47,8 @@ class SearchPath:
 class SearchStep:
     """The hypotheses that survived one position."""
 
-    kept: list[SearchPath]
-    finished: list[SearchPath]
+    kept: list[SearchHypothesis]
+    finished: list[SearchHypothesis]
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,7 +177,7 @@ class Attention:
                 kind: {
                     "names": list(self.names.get(kind, [])),
                     "silent": self.silent.get(kind, [[] for _ in self.weights[kind]]),
-                    "weights": pack_shares(self.weights[kind]),
+                    "weights": pack_probabilities(self.weights[kind]),
                 }
                 for kind in self.kinds
             },

@@ -15,7 +15,7 @@ from regard.decoding.options import Search
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.translation.attention import side_of
 from regard.tasks.translation.native import decode, known_pairs
-from regard.view.arrays import pack_shares
+from regard.view.arrays import pack_probabilities
 
 LENGTHS = range(5, 15)
 """Tokens of a source worth filming: shorter has nothing to align, longer is hard to see."""
@@ -43,7 +43,7 @@ def choose_probes(
     ]
 
 
-def look_at_probes(
+def record_probes(
     model: Model, probes: Sequence[Probe], tokenizer: Tokenizer, settings: config.Decoding
 ) -> list[dict[str, Any]]:
     """Cross-attention of each probe's reference, and what the model would write now; nothing if it has no such attention."""
@@ -66,6 +66,6 @@ def _frame(
     return {
         "source": side_of(tokenizer.decode(probe.source, "source"), tokenizer.tokens([*probe.source, END], "source")),
         "target": side_of(probe.reference, tokenizer.tokens([*probe.target, END], "target")),
-        "cross": pack_shares(weights.cpu().numpy()),
+        "cross": pack_probabilities(weights.cpu().numpy()),
         "text": tokenizer.line(written),
     }

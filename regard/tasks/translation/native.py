@@ -71,7 +71,7 @@ def length_limit(source_length: int, settings: config.Decoding, max_positions: i
     return min(prefix_length + own, max_positions)
 
 
-class Writer(Steppable, Protocol):
+class Decodable(Steppable, Protocol):
     """What the search can drive: a Transformer, or one that another program computes."""
 
     max_positions: int
@@ -83,7 +83,7 @@ class Writer(Steppable, Protocol):
 class Native:
     """The engine that is regard's own search."""
 
-    def __init__(self, model: Writer, shortlists: Shortlists | None = None) -> None:
+    def __init__(self, model: Decodable, shortlists: Shortlists | None = None) -> None:
         """With `shortlists` only what translates a sentence's own tokens, or is frequent, is looked for."""
         self.model, self.shortlists = model, shortlists
 
@@ -128,14 +128,14 @@ class Native:
             SPECIAL,
             prefixes=prefixes if shortlisted is None else [shortlisted.to_shortlist(prefix) for prefix in prefixes],
             seeds=[zlib.crc32(np.array(source, dtype="<i4").tobytes()) for source in sources],
-            on_step=on_step if on_step is None or shortlisted is None else _with_meanings(on_step, shortlisted),
+            on_step=on_step if on_step is None or shortlisted is None else _with_vocabulary_ids(on_step, shortlisted),
         )
         if shortlisted is None:
             return results
         return [[replace(each, tokens=shortlisted.to_vocabulary(each.tokens)) for each in nbest] for nbest in results]
 
 
-def _with_meanings(on_step: StepCallback, shortlisted: Shortlisted) -> StepCallback:
+def _with_vocabulary_ids(on_step: StepCallback, shortlisted: Shortlisted) -> StepCallback:
     """Tells of the whole vocabulary's tokens what the search does with numbers of the shortlist."""
     return lambda found, *rest: on_step(replace(found, token=shortlisted.ids[found.token]), *rest)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from regard.data.tokenizer import Tokenizer
 from regard.decoding.trace import Candidate, Trace
-from regard.tasks.translation.attention import SearchPath, SearchStep
+from regard.tasks.translation.attention import SearchHypothesis, SearchStep
 
 
 def search_steps(trace: Trace, tokenizer: Tokenizer) -> list[SearchStep]:
@@ -13,10 +13,10 @@ def search_steps(trace: Trace, tokenizer: Tokenizer) -> list[SearchStep]:
     before: list[list[int]] = [[]]
     for step in trace.steps:
 
-        def shown(candidate: Candidate, paths: list[list[int]] = before) -> SearchPath:
+        def shown(candidate: Candidate, paths: list[list[int]] = before) -> SearchHypothesis:
             ids = [*paths[candidate.parent], candidate.token]
             (token,) = tokenizer.tokens([candidate.token], "target")
-            return SearchPath(
+            return SearchHypothesis(
                 candidate.parent, token, candidate.log_probability, candidate.total, candidate.score,
                 tokenizer.line(ids),
             )  # fmt: skip

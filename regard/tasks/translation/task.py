@@ -15,17 +15,17 @@ from regard.models.conv import Convolutional
 from regard.models.rnn import Recurrent, RecurrentAttention
 from regard.models.transformer import Transformer
 from regard.notes import note
-from regard.tasks.task import Rehearsal, Task, Trained
+from regard.tasks.task import DryRunner, Task, Trained
 from regard.tasks.translation import verbs
 from regard.tasks.translation.assets import TranslationAssets, open_prepared
 from regard.tasks.translation.engine import choose_engine
 from regard.tasks.translation.judging import JUDGE
 from regard.tasks.translation.training import (
     TranslationTraining,
+    dry_run_batch,
+    dry_run_loss,
+    dry_run_sizes,
     read_split,
-    rehearsed_batch,
-    rehearsed_loss,
-    rehearsed_sizes,
 )
 from regard.tasks.translation.translator import Translator
 from regard.tasks.translation.workers import cores
@@ -79,7 +79,7 @@ TASK = Task(
     data=Builder(pairs.SETTINGS, ("tokenizer",), pairs.build, Report.from_dict, open_prepared),
     read=read_split,
     training=TranslationTraining,
-    rehearsal=Rehearsal(rehearsed_sizes, lambda sizes: f"{sizes[0]:,} tokens", rehearsed_batch, rehearsed_loss),
+    dry_run=DryRunner(dry_run_sizes, lambda sizes: f"{sizes[0]:,} tokens", dry_run_batch, dry_run_loss),
     load=load,
     serve=serve,
     front_page=front_page,

@@ -28,7 +28,7 @@ from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.shortlist import Lexicon
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.translation.assets import TranslationAssets
-from regard.tasks.translation.movie import choose_probes, look_at_probes
+from regard.tasks.translation.movie import choose_probes, record_probes
 from regard.tasks.translation.native import decode
 from regard.tasks.translation.warnings import LONG_ENOUGH, USUAL_RATIO
 from regard.training.loss import Loss, projected_loss
@@ -83,7 +83,7 @@ class TranslationTraining:
         )
 
     def frame(self, model: Model) -> list[dict[str, Any]]:
-        return look_at_probes(model, self.probes, self.tokenizer, self.recipe.decoding)
+        return record_probes(model, self.probes, self.tokenizer, self.recipe.decoding)
 
     def finish(self, averaged: Callable[[], Model]) -> Finished:
         # All but one in a thousand sources are at most this long: what the model can be trusted with.
@@ -134,20 +134,20 @@ def read_split(data: config.ParallelText, split: str) -> Iterator[tuple[str, str
     return read_pairs(data.files_of(split), data, split)
 
 
-def rehearsed_sizes(recipe: config.TranslationRecipe) -> tuple[int, int]:
+def dry_run_sizes(recipe: config.TranslationRecipe) -> tuple[int, int]:
     """Of both vocabularies, as far as the settings tell."""
     vocabulary = guess_vocabulary(recipe.tokenizer)
     return vocabulary, vocabulary
 
 
-def rehearsed_batch(recipe: config.TranslationRecipe, tokens: int) -> MicroBatch:
+def dry_run_batch(recipe: config.TranslationRecipe, tokens: int) -> MicroBatch:
     """Made-up sentences with about so many target tokens."""
     length = min(SENTENCE, tokens, recipe.data.max_tokens)
     ids = torch.randint(UNKNOWN + 1, guess_vocabulary(recipe.tokenizer), (2, max(1, tokens // length), length))
     return MicroBatch(ids, ids[1].numel())
 
 
-def rehearsed_loss(recipe: config.TranslationRecipe, model: Model, batch: Tensor) -> Loss:
+def dry_run_loss(recipe: config.TranslationRecipe, model: Model, batch: Tensor) -> Loss:
     source, target = batch  # [S, K], [S, T]
     return translation_loss(model, source, target, target, recipe.training.label_smoothing)
 

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from regard.errors import UsageError
 from regard.tasks.texts import LOOK_AHEAD, in_blocks
-from regard.tasks.translation.alignment.choice import Choice, choose, looks_of
+from regard.tasks.translation.alignment.choice import Choice, choose, heads_of
 from regard.tasks.translation.alignment.links import Weights, backward_links, forward_links, grow
-from regard.tasks.translation.alignment.words import Look, Pair, encode, trouble, word_weights
+from regard.tasks.translation.alignment.words import AttentionHead, Pair, encode, trouble, word_weights
 from regard.tasks.translation.translator import Translator
 
 
@@ -55,7 +55,7 @@ def align(
     if isinstance(sources, str) or isinstance(targets, str) or len(sources) != len(targets):
         raise UsageError("align takes two lists of texts, as many sources as targets")
     pairs = list(zip(sources, targets, strict=True))
-    choice = choose(translator, looks_of(translator, layer, head, read), pairs, reverse)
+    choice = choose(translator, heads_of(translator, layer, head, read), pairs, reverse)
     return list(stream(translator, pairs, choice, reverse))
 
 
@@ -82,7 +82,7 @@ def stream(
                 yield Alignment(tuple(_symmetrise(weights, next(back).T if back else None)))
 
 
-def _matrices(translator: Translator, pairs: list[Pair], fit: list[int], look: Look) -> Iterator[Weights]:
+def _matrices(translator: Translator, pairs: list[Pair], fit: list[int], look: AttentionHead) -> Iterator[Weights]:
     return (each[0] for each in word_weights(translator, [pairs[index] for index in fit], [look]))
 
 

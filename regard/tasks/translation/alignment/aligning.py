@@ -12,7 +12,7 @@ from regard.notes import note
 from regard.tasks.data_folder import with_data_folder
 from regard.tasks.texts import LOOK_AHEAD, in_blocks
 from regard.tasks.translation.alignment.align import Alignment, stream
-from regard.tasks.translation.alignment.choice import Choice, choose, looks_of, validation_pairs
+from regard.tasks.translation.alignment.choice import Choice, choose, heads_of, validation_pairs
 from regard.tasks.translation.translator import Translator
 from regard.tasks.translation.verbs import given_pairs
 from regard.tasks.verbs import load
@@ -52,7 +52,7 @@ def align(
     opposite = load(reverse, task="translation") if reverse is not None else None
     blocks = in_blocks(given_pairs(pairs, source, target, empty=True)[0], LOOK_AHEAD)
     first = next(blocks, [])
-    looks = looks_of(translator, None if layer is None else layer - 1, None if head is None else head - 1, read)
+    looks = heads_of(translator, None if layer is None else layer - 1, None if head is None else head - 1, read)
     settled = len(looks) == 1 and opposite is None
     sample = first if settled else _validation_or(first, translator, model, data)
     choice = choose(translator, looks, sample, opposite, show=True)

@@ -15,7 +15,7 @@ from regard.data.sampling import evenly
 from regard.errors import UsageError
 from regard.tasks.translation.alignment.links import Links, agreement, forward_links
 from regard.tasks.translation.alignment.words import (
-    Look,
+    AttentionHead,
     Pair,
     encode,
     flat,
@@ -33,10 +33,10 @@ SAMPLE = 100  # pairs on which a look is chosen: hiding their words one by one t
 class Choice:
     """The look whose links are confirmed most often, and how often those of each look were."""
 
-    look: Look
-    reverse: Look | None = None
+    look: AttentionHead
+    reverse: AttentionHead | None = None
     """That of the model of the opposite direction, if there is one."""
-    agreement: Mapping[Look, float] = field(default_factory=dict)
+    agreement: Mapping[AttentionHead, float] = field(default_factory=dict)
     """Empty if nothing had to be chosen."""
 
     def lines(self) -> Iterator[str]:
@@ -57,7 +57,7 @@ def validation_pairs(data: config.ParallelText) -> list[tuple[str, str]]:
 
 def choose(
     translator: Translator,
-    looks: Sequence[Look],
+    looks: Sequence[AttentionHead],
     pairs: Sequence[tuple[str, str]],
     reverse: Translator | None = None,
     *,
@@ -81,7 +81,7 @@ def choose(
         return Choice(max(found, key=lambda look: (found[look], look.layer)), None, found)  # of equals the later layer
     swapped = encode(reverse.tokenizer, [(target, source) for source, target in sample])
     times = {look.read for look in looks}
-    opposite = [look for look in looks_of(reverse) if look.read in times]
+    opposite = [look for look in heads_of(reverse) if look.read in times]
     theirs = {
         look: [{(source, target) for target, source in each} for each in links]
         for look, links in _forward(reverse, swapped, opposite).items()
@@ -91,16 +91,16 @@ def choose(
     return Choice(*best, {look: max(both[look, other] for other in theirs) for look in ours})
 
 
-def looks_of(
+def heads_of(
     translator: Translator, layer: int | None = None, head: int | None = None, read: bool | None = None
-) -> list[Look]:
+) -> list[AttentionHead]:
     """All that a model offers, as far as nothing is said of layer, head and time."""
     layers, heads = len(translator.attention_names()["cross"]), translator.model.heads
     for name, given, count in (("layer", layer, layers), ("head", head, heads)):
         if given is not None and not 0 <= given < count:
             raise UsageError(f"there is no {name} {given + 1}; the model's cross-attention has {name}s 1 to {count}")
     times = (False, True) if read is None else (read,)
-    return [Look(each, head, time) for each in (range(layers) if layer is None else [layer]) for time in times]
+    return [AttentionHead(each, head, time) for each in (range(layers) if layer is None else [layer]) for time in times]
 
 
 def _sample(
@@ -115,7 +115,9 @@ def _sample(
     return evenly(fit, SAMPLE)
 
 
-def _forward(translator: Translator, pairs: Sequence[Pair], looks: Sequence[Look]) -> dict[Look, list[Links]]:
+def _forward(
+    translator: Translator, pairs: Sequence[Pair], looks: Sequence[AttentionHead]
+) -> dict[AttentionHead, list[Links]]:
     found = word_weights(translator, pairs, looks)
     return {look: [forward_links(each[number]) for each in found] for number, look in enumerate(looks)}
 

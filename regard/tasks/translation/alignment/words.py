@@ -24,7 +24,7 @@ from regard.view.words import Word, merge
 TOKENS = 1_024  # computed together; each has a logit for every token of the vocabulary when words are hidden
 
 
-class Look(NamedTuple):
+class AttentionHead(NamedTuple):
     """Where to look: at one head of a layer's cross-attention, or at their mean."""
 
     layer: int
@@ -65,7 +65,7 @@ def trouble(translator: Translator, pair: Pair, names: tuple[str, str] = ("sourc
     return ""
 
 
-def word_weights(translator: Translator, pairs: Sequence[Pair], looks: Sequence[Look]) -> list[list[Weights]]:
+def word_weights(translator: Translator, pairs: Sequence[Pair], looks: Sequence[AttentionHead]) -> list[list[Weights]]:
     """For each pair and look, how much each target word looks at each source word: [target words, source words].
 
     What falls to the end of the source is no alignment and left out; rows sum to 1, or to 0 if a word has no tokens.

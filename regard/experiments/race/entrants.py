@@ -36,7 +36,7 @@ class Budget(NamedTuple):
     minutes: float | None = None
 
 
-class Lane(NamedTuple):
+class Entrant(NamedTuple):
     """One runner: its name is that of its architecture, and of its run folder."""
 
     name: str
@@ -44,9 +44,9 @@ class Lane(NamedTuple):
     parameters: int
 
 
-def line_up(
+def build_entrants(
     path: Path, names: Sequence[str], overrides: Iterable[str], budget: Budget, data: Path | None = None
-) -> tuple[list[Lane], Budget]:
+) -> tuple[list[Entrant], Budget]:
     """A lane for each name, in the order given, and what each may have; what cannot run is said before anything does."""
     if budget.parameters is not None and budget.minutes is not None:
         raise UsageError("`parameters` and `minutes` are two ways to be fair; give one of them")
@@ -71,7 +71,7 @@ def line_up(
                     f"--set {name}:{fixed[0]} says what a budget of parameters should find; give one of them"
                 )
             entrant = replace(entrant, model=widest(entrant.model, entrant.tokenizer, budget.parameters))
-        lanes.append(Lane(name, entrant, parameters_of(entrant.model, entrant.tokenizer)))
+        lanes.append(Entrant(name, entrant, parameters_of(entrant.model, entrant.tokenizer)))
     if mistakes:
         hint = "A setting of one lane is given as --set LANE:section.key=value."
         raise ConfigError([*mistakes, hint])
@@ -125,16 +125,16 @@ def settings_of(name: str, recipe: config.TranslationRecipe, budget: Budget) -> 
     return given
 
 
-def parameters_of(model: config.Translating, tokenizer: config.Tokenizer) -> int:
+def parameters_of(model: config.TranslationModel, tokenizer: config.Tokenizer) -> int:
     """How many numbers a model learns."""
     return count_parameters(model, tokenizer.vocabulary, tokenizer.vocabulary)
 
 
-def widest(model: config.Translating, tokenizer: config.Tokenizer, limit: int) -> config.Translating:
+def widest(model: config.TranslationModel, tokenizer: config.Tokenizer, limit: int) -> config.TranslationModel:
     """The model with the width whose parameters come nearest below the limit; its feed-forward grows in proportion."""
     step = math.lcm(STEP, getattr(model, "heads", 1))
 
-    def of(times: int) -> config.Translating:
+    def of(times: int) -> config.TranslationModel:
         changes: dict[str, Any] = {"width": times * step}
         if isinstance(model, config.Transformer) and model.feed_forward:
             changes["feed_forward"] = max(1, round(model.feed_forward * times * step / model.width))

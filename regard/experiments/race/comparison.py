@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from regard.data.progress import progress
 from regard.evaluation.compare import MetricComparison, compare
-from regard.experiments.race.lanes import Budget, Lane
+from regard.experiments.race.entrants import Budget, Entrant
 from regard.tasks.translation.evaluation import TestSet
 
 SEVERAL = 5  # lengths that share a bucket, at least
@@ -26,7 +26,9 @@ class Bucket(NamedTuple):
     places: list[int]
 
 
-def judge(lanes: Sequence[Lane], found: Kept, test_set: TestSet, budget: Budget, command: str) -> dict[str, Any]:
+def compare_entrants(
+    lanes: Sequence[Entrant], found: Kept, test_set: TestSet, budget: Budget, command: str
+) -> dict[str, Any]:
     """All that the page shows, as plain JSON values; docs/race.md describes it."""
     recipe, names = lanes[0].recipe, list(found)
     language = recipe.data.target_language

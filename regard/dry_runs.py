@@ -26,11 +26,11 @@ from regard.training.memory import GIGA, kept_for_backward, needed_memory, requi
 from regard.training.optimizer import build_optimizer
 from regard.training.update import Objective, take_update
 
-REHEARSED_TOKENS = 2_048  # at most, so that a large recipe is tried in seconds on a laptop
+DRY_RUN_TOKENS = 2_048  # at most, so that a large recipe is tried in seconds on a laptop
 
 
 @dataclass(frozen=True)
-class Rehearsed:
+class DryRun:
     """What training a recipe would need, tried on a few made-up tokens."""
 
     model: str
@@ -74,7 +74,7 @@ class Rehearsed:
             f"model: {self.model}",
             f"memory for weights, gradients and Adam: {weights:.2f} GB; a model file: {file:.2f} GB",
             *steps,
-            *([f"peak memory of this rehearsal: {self.peak_memory / GIGA:.2f} GB"] if self.peak_memory else []),
+            *([f"peak memory of this dry run: {self.peak_memory / GIGA:.2f} GB"] if self.peak_memory else []),
             *([f"training takes parts of {self.part:,} tokens, {more}"] if self.tokens < self.part else []),
             f"{self.updates:,} updates of {self.batch_tokens:,} tokens would take about {long} on this CPU",
             *self.doubts,
@@ -90,12 +90,12 @@ class Rehearsed:
         return {**asdict(self), "minutes": self.minutes}
 
 
-def rehearse(
+def dry_run(
     recipe: config.Recipe | str | Path | Mapping[str, Any],
     *,
     overrides: Mapping[str, Any] | Iterable[str] = (),
     data: str | Path | None = None,
-) -> Rehearsed:
+) -> DryRun:
     """Find what training a recipe would need and what is wrong with it: builds the model and takes two steps.
 
     Recipe, `overrides` and `data` are what `regard.train` takes.
@@ -104,25 +104,25 @@ def rehearse(
     require_tensorboard(settings.training)
     training, row = settings.training, find_task(settings.task)
     torch.manual_seed(training.seed)
-    sizes = row.rehearsal.sizes(settings)
+    sizes = row.dry_run.sizes(settings)
     parameters = count_parameters(settings.model, *sizes)
     require_memory(parameters)
     model = row.build(settings.model, sizes)
     part = training.batch_tokens // training.accumulate
-    tokens = min(part, REHEARSED_TOKENS)
+    tokens = min(part, DRY_RUN_TOKENS)
     optimizer = build_optimizer(model, training)
-    objective = Objective(model, partial(row.rehearsal.loss, settings))
+    objective = Objective(model, partial(row.dry_run.loss, settings))
     losses, seconds = [], []
     for number in (1, 2):
-        batch = row.rehearsal.batch(settings, tokens)
+        batch = row.dry_run.batch(settings, tokens)
         began = time.perf_counter()
         with kept_for_backward(model) as kept:
             done = take_update(objective, optimizer, [batch], training, number, ALONE)
         losses.append(done.loss / done.tokens)
         seconds.append(time.perf_counter() - began)
     memory = needed_memory(parameters) + sum(kept.values()) * part // tokens  # the latter grows with a step's tokens
-    built = f"{parameters:,} parameters with {row.rehearsal.told(sizes)}"
-    return Rehearsed(
+    built = f"{parameters:,} parameters with {row.dry_run.told(sizes)}"
+    return DryRun(
         f"{recipes.shape_name(settings)}, {built}", parameters, tokens, tuple(losses), tuple(seconds),
         part, peak_memory(), memory, whole_memory(), training.updates, training.batch_tokens,
         tuple(mistakes_in_files(settings)), tuple(doubts(settings, memory, part)),

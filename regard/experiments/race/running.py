@@ -1,4 +1,4 @@
-"""A race from beginning to end: line up, train one after another, measure, judge, write the page.
+"""A race from beginning to end: line up, train one after another, measure, compare_entrants, write the page.
 
 Each lane is an ordinary run folder inside the race's, so that what was killed goes on, and what is finished is not
 repeated.
@@ -14,12 +14,12 @@ from typing import Any
 from rich.console import Console
 
 from regard import config
+from regard.dry_runs import mistakes_in_files
 from regard.errors import DataError, UsageError
-from regard.experiments.race.lanes import Budget, Lane, line_up
+from regard.experiments.race.comparison import compare_entrants
+from regard.experiments.race.entrants import Budget, Entrant, build_entrants
 from regard.experiments.race.measures import RESULTS, measure, write_json
 from regard.experiments.race.page import draw_race, write_race
-from regard.experiments.race.verdict import judge
-from regard.rehearsal import mistakes_in_files
 from regard.runs import check_same_run, make_folder, train
 from regard.tasks.translation.evaluation import TestSet, choose, recipe_test_sets
 from regard.view.document import check_name
@@ -78,7 +78,7 @@ def race(
     if page is not None:
         check_name(page)
     budget = Budget(parameters, minutes)
-    lanes, budget = line_up(path, architectures, overrides, budget, None if data is None else Path(data))
+    lanes, budget = build_entrants(path, architectures, overrides, budget, None if data is None else Path(data))
     settings = lanes[0].recipe
     folder = Path(run) if run is not None else Path("runs") / f"{settings.name}-race"
     page = page or folder / PAGE
@@ -96,7 +96,7 @@ def race(
 
 
 def run_and_judge(
-    lanes: Sequence[Lane], folder: Path, test_set: TestSet, budget: Budget, console: Console, command: str
+    lanes: Sequence[Entrant], folder: Path, test_set: TestSet, budget: Budget, console: Console, command: str
 ) -> dict[str, Any] | None:
     """The verdict, or None if somebody stopped a lane, which saved itself."""
 
@@ -109,7 +109,7 @@ def run_and_judge(
             say(f"stopped and saved.{again}")
             return None
         found = measure(lanes, folder, test_set, say)
-        return judge(lanes, found, test_set, budget, command)
+        return compare_entrants(lanes, found, test_set, budget, command)
     except KeyboardInterrupt:  # between two lanes, or while measuring: what is finished is kept
         say(f"stopped; what is finished is kept.{again}")
         raise
@@ -126,7 +126,7 @@ def find_test_set(recipe: config.TranslationRecipe, path: Path, name: str | None
     return choose(recipe_test_sets(recipe), name)[0]
 
 
-def run_all(lanes: Sequence[Lane], folder: Path, console: Console) -> bool:
+def run_all(lanes: Sequence[Entrant], folder: Path, console: Console) -> bool:
     """Train each lane with the whole machine to itself → whether all came to their end."""
     for number, lane in enumerate(lanes, start=1):
         console.rule(f"{lane.name}, {number} of {len(lanes)}: width {lane.recipe.model.width}, "
