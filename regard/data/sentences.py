@@ -65,7 +65,7 @@ RULES = {
         " im in am auf es's danach deshalb trotzdem heute morgen gestern",
     ),
     "fr": _rules(
-        "mm mme mlle mgr me dr prof st ste cf p.ex env tél av bd ex chap",
+        "mm mme mlle mgr dr prof st ste cf p.ex env tél av bd ex chap",
         "etc j.-c apr",
         "p pp art vol fig n no",
         "je tu il elle on nous vous ils elles le la les l un une ce c cette ces mon ma mes ton son sa ses et mais ou où qui que quand"
@@ -90,15 +90,11 @@ RULES = {
         "sr sra dr dra prof eng av pág págs núm tel cap p.ex exmo", "etc", "art vol fig n",
         "eu tu ele ela nós vós eles elas o a os as um uma este esta isto meu minha e mas ou que quem quando onde como se não sim já",
     ),
-    "ru": _rules("г гг ул д кв им проф др т.е т.к т.н напр см руб тыс млн млрд стр", "т.д т.п др", "с п рис гл", "я он она мы вы они это и но а что кто где когда"),
-    "pl": _rules("np dr prof mgr inż ul al św tzw tj nr ok godz m.in br", "itd itp", "s str art rys", "ja ty on ona my wy oni to i ale a co kto gdzie kiedy jak"),
+    "ru": _rules("г гг ул д кв проф др т.е т.к т.н напр см руб тыс млн млрд стр", "т.д т.п др", "с п рис гл", "я он она мы вы они это и но а что кто где когда"),
+    "pl": _rules("np dr prof mgr inż ul al św tzw tj nr godz m.in br", "itd itp", "s str art rys", "ja ty on ona my wy oni to i ale a co kto gdzie kiedy jak"),
 }  # fmt: skip
-ANY = Rules(
-    frozenset().union(*(each.never for each in RULES.values())),
-    frozenset().union(*(each.maybe for each in RULES.values())),
-    _words("no nr fig vol art p pp"),
-    RULES["en"].starters,
-)
+# Of any other language only what many share: a sentence that is not cut off may be lost, a wrong cut is only clumsy.
+ANY = _rules("dr prof mr mrs ms st vs", "etc", "no nr fig vol art p pp", "i it he she we they the this that")
 
 # Languages in which 3. is "third", and what says that it is, where the next word has a capital letter either way.
 ORDINALS = {

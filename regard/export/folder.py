@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from regard import __version__, config, files
-from regard.checkpoint import BUNDLED_FOLDER, MODEL
+from regard.checkpoint import BUNDLED_FOLDER, CHECKSUM, MODEL
 from regard.config import recipes
 from regard.errors import CheckpointError, UsageError
 from regard.models.transformer import Transformer
@@ -77,7 +77,8 @@ def fingerprint(file: Path) -> str:
             if length > file.stat().st_size:  # which would be asked for in memory
                 raise ValueError("its header is cut short")
             header = dict(json.loads(stream.read(length)))
-            header.get("__metadata__", {}).pop("provenance", None)
+            for name in ("provenance", CHECKSUM):
+                header.get("__metadata__", {}).pop(name, None)
             total.update(json.dumps(header, sort_keys=True).encode())
             while block := stream.read(BLOCK):
                 total.update(block)
