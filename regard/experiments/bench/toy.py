@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -58,7 +59,13 @@ def build(name: str, toy: Copying) -> EncoderDecoder:
     """An untrained model of the architecture that recipes call so; the seed decides its weights."""
     torch.manual_seed(toy.seed)
     width, positions, size = toy.width, toy.positions + 1, toy.size
-    shallow = {"width": width, "dropout": 0.0, "max_positions": positions, "encoder_layers": 1, "decoder_layers": 1}
+    shallow: dict[str, Any] = {
+        "width": width,
+        "dropout": 0.0,
+        "max_positions": positions,
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+    }
     deep = {**shallow, "encoder_layers": 2, "decoder_layers": 2}
     makers: dict[str, Callable[[], EncoderDecoder]] = {
         "rnn": lambda: Recurrent(config.Recurrent(**shallow), size, size),
