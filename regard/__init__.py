@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from regard.experiments.bench.gradients import bench_gradients
     from regard.experiments.bench.panel import Measured
     from regard.experiments.bench.parameters import bench_parameters
-    from regard.experiments.bench.positions import bench_positions
+    from regard.experiments.bench.placing import bench_positions
     from regard.experiments.bench.scaling import bench_scaling
     from regard.experiments.bench.smoothing import bench_smoothing
     from regard.experiments.quickstart import Quickstart, quickstart
@@ -127,7 +127,7 @@ _PLACES = {
     "experiments.bench.gradients": ("bench_gradients",),
     "experiments.bench.panel": ("Measured",),
     "experiments.bench.parameters": ("bench_parameters",),
-    "experiments.bench.positions": ("bench_positions",),
+    "experiments.bench.placing": ("bench_positions",),
     "experiments.bench.scaling": ("bench_scaling",),
     "experiments.bench.smoothing": ("bench_smoothing",),
     "experiments.quickstart": ("Quickstart", "quickstart"),

@@ -17,7 +17,7 @@ import regard
 from regard import config
 from regard.config import recipes
 from regard.errors import UsageError
-from regard.experiments.bench import gradients, panel, positions, toy
+from regard.experiments.bench import gradients, panel, placing, toy
 from regard.experiments.bench.claim_page import render_claim
 from regard.experiments.bench.parameters import Counting, of_recipe
 from regard.experiments.bench.probe import read_linearly
@@ -104,7 +104,7 @@ def test_products_of_sines_depend_on_the_distance_alone(placed: regard.Measured)
     sines = values(placed, "products", "sinusoidal")
     assert sines[0] == pytest.approx(1, abs=1e-5)
     assert sines[1] > 0.9 > 0.8 > min(sines)
-    spread = positions.products(positions.Placing(width=32, length=16))["spread"]
+    spread = placing.products(placing.Placing(width=32, length=16))["spread"]
     assert max(spread["sinusoidal"]) < 1e-5
     assert max(map(abs, values(placed, "products", "learned")[1:])) < 0.3
 
@@ -115,7 +115,7 @@ def test_a_layer_without_residual_gives_only_what_its_sublayers_give() -> None:
         x = torch.randn(2, 5, 8)
         for part in (layer.self_attention.output, layer.feed_forward.narrow):  # sub-layers that give nothing
             nn.init.zeros_(part.weight)
-        bare = positions.without_residual(layer)(x, None)
+        bare = placing.without_residual(layer)(x, None)
         torch.testing.assert_close(bare, torch.zeros_like(x))
         assert float(layer(x, None).detach().std()) > 0.5
 
@@ -127,7 +127,7 @@ def test_positions_of_a_trained_model() -> None:
     assert values(found, "products", "model")[0] == pytest.approx(1, abs=1e-5)
     assert values(found, "probe", "residual")[-1] > 2 * values(found, "probe", "no residual")[-1]
     with pytest.raises(UsageError, match="reads 1024 positions at most"):
-        positions.trained("demo", 2_000)
+        placing.trained("demo", 2_000)
 
 
 # Gradients and context
@@ -145,6 +145,7 @@ def test_the_gradient_of_an_untrained_rnn_alone_vanishes() -> None:
 def test_a_short_way_is_no_vanishing() -> None:
     found = regard.bench_gradients([2, 3], width=8, updates=2, sequences=2)
     assert not found.holds
+    assert not found.partly
     assert "not the rnn's gradient alone" in found.reading[0]
     assert "after 2 updates" in found.reading[0]
     assert [each.key for each in found.panels] == ["untrained", "trained"]
@@ -246,12 +247,28 @@ def test_smoothing_makes_less_sure_and_with_noise_better_calibrated() -> None:
         assert smoothed < plain - 0.05
     assert values(found, "calibration", "0.1")[1] < values(found, "calibration", "0.0")[1] - 3
     assert values(found, "accuracy", "0.0")[1] < values(found, "accuracy", "0.0")[0] - 5, "noise hurts"
+    assert found.partly
+    assert found.holds == all(
+        smoothed > plain
+        for plain, smoothed in zip(values(found, "accuracy", "0.0"), values(found, "accuracy", "0.1"), strict=True)
+    ), "a score that falls is no claim that holds"
     same = regard.bench_smoothing([0.1], noises=[0], examples=50, updates=3, seeds=1)
     assert not same.holds, "nothing to compare with"
     assert "not always less sure" in same.reading[0]
 
 
 # What all share
+
+
+def test_a_trained_rnn_that_passes_the_gradient_on_bears_out_only_a_part() -> None:
+    asked = gradients.Reaching(lengths=(2, 60), updates=5)
+    untrained = {name: [1.0, 1e-9 if name == "rnn" else 1.0] for name in toy.NAMES}
+    for after, holds in ((1.0, False), (1e-9, True)):
+        trained = {**untrained, "rnn": [1.0, after]}
+        found = gradients._told(asked, {"untrained": untrained, "trained": trained})
+        assert (found.holds, found.partly) == (holds, True)
+        assert ("learned to let it through" in found.reading[0]) is not holds
+        assert found.verdict[0].endswith("holds here." if holds else "only in part.")
 
 
 @pytest.mark.parametrize("run", MADE.values(), ids=MADE)
@@ -262,7 +279,7 @@ def test_the_same_seed_gives_the_same_file(run: object, tmp_path: Path) -> None:
     one = (tmp_path / "one.json").read_text(encoding="utf-8")
     assert one == (tmp_path / "two.json").read_text(encoding="utf-8")
     report = json.loads(one)
-    assert set(report) == {"bench", "claim", "holds", "reading", "settings", "panels"}
+    assert set(report) == {"bench", "claim", "holds", "partly", "reading", "settings", "panels"}
     page = (tmp_path / "one.html").read_text(encoding="utf-8")
     assert page == (tmp_path / "two.html").read_text(encoding="utf-8")
     assert "http" not in page.replace("http-equiv", "")
@@ -281,7 +298,7 @@ def test_the_terminal_shows_every_line_and_ends_with_what_is_seen() -> None:
         assert each.title[0] in said
         assert each.reading[0] in said
         assert all(line.name[0] in said for line in each.lines)
-    assert f"What you see: {found.reading[0]}" in said.splitlines()[-2]
+    assert f"What you see: {found.reading[0]} {found.verdict[0]}" in said.splitlines()[-2]
 
 
 def test_a_panel_is_asked_by_its_name() -> None:
@@ -330,7 +347,7 @@ def test_a_wide_table_shows_some_columns_and_the_figure_all_points() -> None:
     ],
 )
 def test_mistakes_are_told_before_anything_is_measured(run: object, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("scaling", "positions", "gradients", "context", "parameters", "smoothing"):
+    for name in ("scaling", "placing", "gradients", "context", "parameters", "smoothing"):
         monkeypatch.setattr(
             f"regard.experiments.bench.{name}.measure", lambda *given: pytest.fail("it began to measure")
         )

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 CLAIM: Both = ("The claim", "주장")
 SEEN: Both = ("What you see", "측정 결과")
-HELD: Both = ("The claim holds here.", "이 측정에서 주장이 성립합니다.")
-FAILED: Both = ("The claim does not hold here.", "이 측정에서는 주장이 성립하지 않습니다.")
 SETTINGS: dict[str, Both] = {
     "widths": ("widths d_k", "너비 d_k"), "width": ("width d", "너비 d"), "length": ("positions", "위치 수"),
     "lengths": ("lengths n", "길이 n"), "sequences": ("sequences", "시퀀스 수"), "seed": ("seed", "시드"),
@@ -41,7 +39,7 @@ def write_claim(path: Path, found: Measured, command: str = "") -> None:
 def render_claim(found: Measured, command: str = "") -> str:
     """The page as text."""
     facts = [(SETTINGS.get(name, (name, name)), _told(value)) for name, value in found.settings.items()]
-    verdict = both(HELD if found.holds else FAILED)
+    verdict = both(found.verdict)
     head = (
         f"<section class='claim'><h2>{both(CLAIM)}</h2><p>{both(found.claim)}</p>"
         f"<h2>{both(SEEN)}</h2><p class='seen {'held' if found.holds else 'failed'}'><strong>{verdict}</strong> "

@@ -31,7 +31,7 @@ from regard.models.encoder_decoder import EncoderDecoder
 from regard.view.report import Both
 
 VANISHED = 1e-3
-"""The claim holds if the untrained rnn's share falls below, and nobody else's does."""
+"""The claim holds if the rnn's share falls below, also after training, and untrained nobody else's does."""
 WORDS = 16
 AXIS: Both = ("n, words between the first and the end", "n, 첫 단어부터 끝까지의 단어 수")
 
@@ -134,7 +134,8 @@ def _told(asked: Reaching, found: Found) -> Measured:
     at_end = {state: {name: values[-1] for name, values in of.items()} for state, of in found.items()}
     before, after = at_end["untrained"], at_end.get("trained", {})
     others = min(value for name, value in before.items() if name != "rnn")
-    holds = before["rnn"] < VANISHED <= others
+    vanishes = before["rnn"] < VANISHED <= others
+    still = not after or after["rnn"] < VANISHED
     panels = tuple(
         Panel(
             state, (f"Gradient at the first word over that at the last, {STATES[state][0]}", f"마지막 단어 대비 첫 단어의 기울기, {STATES[state][1]}"),
@@ -146,7 +147,7 @@ def _told(asked: Reaching, found: Found) -> Measured:
     )  # fmt: skip
     first = (
         ("Untrained, the rnn's gradient vanishes and the others' does not", "학습 전에는 rnn의 기울기만 소실됩니다")
-        if holds
+        if vanishes
         else ("Untrained, it is not the rnn's gradient alone that vanishes at this distance", "학습 전, 이 거리에서는 rnn의 기울기만 소실된다고 할 수 없습니다")
     )  # fmt: skip
     more: Both = ("", "")
@@ -160,7 +161,7 @@ def _told(asked: Reaching, found: Found) -> Measured:
         f"{first[0]}: {number(before['rnn'])} of it is left over {longest} words, against at least {number(others)}{more[0]}.",
         f"{first[1]}: 단어 {longest}개 거리에서 {number(before['rnn'])}배가 남고, 나머지는 적어도 {number(others)}배입니다.{more[1]}",
     )
-    return Measured("gradients", HEADING, CLAIM, panels, seen, holds, settings_of(asked))
+    return Measured("gradients", HEADING, CLAIM, panels, seen, vanishes and still, settings_of(asked), vanishes)
 
 
 def _list(of: dict[str, list[float]], language: int) -> str:

@@ -28,6 +28,9 @@ from regard.view.report import Both
 
 Found: TypeAlias = dict[str, dict[str, list[float]]]
 """What was measured → whose → one value for each place."""
+HELD: Both = ("The claim holds here.", "이 측정에서 주장이 성립합니다.")
+HELD_PARTLY: Both = ("The claim holds here only in part.", "이 측정에서는 주장이 일부만 성립합니다.")
+FAILED: Both = ("The claim does not hold here.", "이 측정에서는 주장이 성립하지 않습니다.")
 UNITS = {" T": 1e12, " G": 1e9, " M": 1e6}
 MOST_COLUMNS = 9  # of a table; a figure shows every point
 
@@ -113,10 +116,17 @@ class Measured:
     reading: Both
     """What you see, in one sentence; it says so if the claim does not hold."""
     holds: bool
-    """Whether the numbers bear the claim out."""
+    """Whether the numbers bear the whole claim out."""
     settings: dict[str, Any]
+    partly: bool = False
+    """Whether they bear out a part of it, if not the whole."""
     seconds: float = 0.0
     """That it took; neither page nor JSON tell, so that both are the same each time."""
+
+    @property
+    def verdict(self) -> Both:
+        """The claim holds here, in part, or not."""
+        return HELD if self.holds else HELD_PARTLY if self.partly else FAILED
 
     def __getitem__(self, key: str) -> dict[str, tuple[float | None, ...]]:
         """The numbers of a panel: line → one value for each place."""
@@ -133,13 +143,13 @@ class Measured:
             over = "" if isinstance(panel.places[0], str) else f", by {panel.axis[0]}"
             console.print(Text(f"\n{panel.title[0]}{over}", "bold"))
             console.print(_table(panel), Text(panel.reading[0], "dim"))
-        console.print(Text.assemble(("\nWhat you see: ", "bold"), self.reading[0]))
+        console.print(Text.assemble(("\nWhat you see: ", "bold"), f"{self.reading[0]} {self.verdict[0]}"))
         console.print(Text(f"({self.seconds:.1f} seconds)", "dim"))
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "bench": self.name, "claim": self.claim[0], "holds": self.holds, "reading": self.reading[0],
+            "bench": self.name, "claim": self.claim[0], "holds": self.holds, "partly": self.partly, "reading": self.reading[0],
             "settings": self.settings, "panels": [each.to_dict() for each in self.panels],
         }  # fmt: skip
 
@@ -165,10 +175,10 @@ def check(asked: Any) -> None:
     assert is_dataclass(asked), "settings are dataclasses"
     for each in fields(asked):
         name, value = each.name, getattr(asked, each.name)
-        default: Any = each.default
-        several = isinstance(default, tuple)
+        usual: Any = each.default
+        several = isinstance(usual, tuple)
         values = tuple(value) if several else (value,)
-        whole = not isinstance(default[0] if several else default, float)
+        whole = not isinstance(usual[0] if several else usual, float)
         kinds = int if whole else (int, float)
         if not values or not all(isinstance(one, kinds) and not isinstance(one, bool) for one in values):
             wanted = f"{'whole ' if whole else ''}number{'s' if several else ''}"

@@ -172,8 +172,8 @@ TITLES: dict[str, Both] = {
 }
 HEADING: Both = ("What label smoothing does when labels are wrong", "라벨이 틀렸을 때 라벨 스무딩이 하는 일")
 CLAIM: Both = (
-    "Label smoothing makes a model less sure of itself, and its probabilities better calibrated; the paper found better scores, too.",
-    "라벨 스무딩은 모델의 확신을 낮추고 확률의 보정(calibration)을 좋게 합니다. 논문에서는 점수도 올랐습니다.",
+    "Label smoothing makes a model less sure of itself, its probabilities better calibrated, and its score better (the paper's section 5.4).",
+    "라벨 스무딩은 모델의 확신을 낮추고, 확률의 보정(calibration)과 점수를 좋게 합니다(논문 5.4절).",
 )  # fmt: skip
 TOLD: dict[str, Both] = {"confidence": ("the probability of its choice", "선택의 확률"), "calibration": ("the calibration error", "보정 오차"),
                          "accuracy": ("accuracy", "정확도")}  # fmt: skip
@@ -202,6 +202,8 @@ def _told(asked: Smoothing, found: Found) -> Measured:
         if max(gain) < 0
         else ("sometimes gains", "오를 때도 있고 아닐 때도 있습니다")
     )
+    parts = surer, calibrated, min(gain) > 0
+    holds, partly = all(parts), any(parts)
     seen: Both = (
         f"With ε = {chosen} the networks are {'less sure' if surer else 'not always less sure'} of themselves and {'better' if calibrated else 'not always better'} "
         f"calibrated than with {plain} at every share of noise; accuracy changes by " + ", ".join(f"{each:+.1f}" for each in gain) + " points at "
@@ -209,7 +211,7 @@ def _told(asked: Smoothing, found: Found) -> Measured:
         f"ε = {chosen}일 때 네트워크는 ε = {plain}일 때보다 확신이 {'낮고' if surer else '항상 낮지는 않고'} 보정은 {'더 좋습니다' if calibrated else '항상 더 좋지는 않습니다'}. 정확도 변화는 노이즈 "
         + ", ".join(f"{each:g}" for each in asked.noises) + "%에서 " + ", ".join(f"{each:+.1f}" for each in gain) + f"%p로, 점수가 {score[1]}.",
     )  # fmt: skip
-    return Measured("smoothing", HEADING, CLAIM, panels, seen, surer and calibrated, settings_of(asked))
+    return Measured("smoothing", HEADING, CLAIM, panels, seen, holds, settings_of(asked), partly)
 
 
 def _reading(asked: Smoothing, what: str, plain: Sequence[float], smoothed: Sequence[float], chosen: str) -> Both:

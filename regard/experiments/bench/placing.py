@@ -260,4 +260,13 @@ def _told(asked: Placing, found: Found, read: dict[str, list[float]], settings: 
         f"내적은 거리에만 {'달려 있고' if distance_alone else '달려 있지는 않고'}(±{number(spread)}), 잔차 연결은 위치를 {'전달합니다' if carried else '전달하지 못합니다'}: {layers}개 층 뒤에 "
         f"잔차 연결이 있으면 {kept:.0%}, 없으면 {lost:.0%}, 위치를 더하지 않았으면 {read['no positions'][-1]:.0%}를 읽을 수 있습니다.",
     )  # fmt: skip
-    return Measured("positions", HEADING, CLAIM, (dots, probe), seen, distance_alone and carried, settings)
+    return Measured(
+        "positions",
+        HEADING,
+        CLAIM,
+        (dots, probe),
+        seen,
+        distance_alone and carried,
+        settings,
+        distance_alone or carried,
+    )
