@@ -251,6 +251,31 @@ BOMBS = {
 }
 
 
+METADATA = {
+    "objects": ("provenance", '{"x": [' + "{}," * 3_000_000 + "{}]}", "holds more than 250,000 values"),
+    "a long text": ("provenance", '{"x": "' + "y" * 50_000_000 + '"}', "its provenance has 50,000,009 characters"),
+    "labels": ("assets", '{"labels": [' + '"x",' * 1_000_000 + '"x"]}', "holds more than 250,000 values"),
+    "a long recipe": ("recipe", '{"name": "' + "y" * 2_000_000 + '"}', "its recipe has 2,000,012 characters"),
+    "strings to replace": ("recipe", json.dumps({"task": "text-classification", "data": {"replace": {str(each): "" for each in range(20_000)}}}), "data.replace has 20,000 strings"),
+    "test sets": ("recipe", json.dumps({"data": {"test": {str(each): ["x"] for each in range(20_000)}}}), "data.test names 20,000 test sets"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bomb", METADATA)
+def test_metadata_costs_little_memory(tmp_path: Path, bomb: str) -> None:
+    """Empty objects took sixty times their size."""
+    honest = STORED.parent / "format-2" / "classification.safetensors"
+    name, text, told = METADATA[bomb]
+    weights, metadata = read(honest)
+    path = tmp_path / "bomb.safetensors"
+    write(path, weights, {**metadata, name: text})
+    words = [sys.executable, "-c", COST, str(honest), str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT)
+    cost, _, said = done.stdout.partition(" ")
+    assert int(cost) < 60 + 4 * path.stat().st_size / 2**20
+    assert told in said
+
+
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_small_file_costs_little_memory(tmp_path: Path, bomb: str) -> None:
     """Sizes that its recipe tells and its tensors do not have: some were gigabytes before anybody looked at the tensors."""
