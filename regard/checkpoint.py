@@ -40,6 +40,11 @@ BUNDLED_FOLDER = Path(str(resources.files("regard") / "bundled"))
 WEIGHTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """What weights can be stored as."""
 
+LARGEST = {"recipe": recipes.LARGEST, "provenance": 10 * recipes.LARGEST}
+"""Characters of what a file tells of itself. Assets have no limit: a tokenizer is as large as its vocabulary …"""
+MOST_VALUES = 250_000
+"""… but each part has one of values: labels, for instance."""
+
 FORMAT_1_ASSETS = ("lexicon.",)
 """Tensors of format 1 that are no weights."""
 FORMAT_1_PROVENANCE = {"source_pieces": "source_tokens", "training_pairs": "training_examples"}
@@ -133,13 +138,13 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
             raise CheckpointError(f"{path} has format {version}; this regard reads 1 to {FORMAT}. Upgrade regard.")
         if version == 1:
             names = ("recipe", "tokenizer", "provenance", "facts")
-            parts = {name: _content(metadata[name] if name != "facts" else metadata.get(name, "{}")) for name in names}
+            parts = {name: _content(path, {"facts": "{}", **metadata}, name) for name in names}
             parts["assets"] = {"tokenizer": parts.pop("tokenizer"), **parts.pop("facts")}
             drop_unheeded(parts["recipe"])
             told = parts["provenance"].items()
             parts["provenance"] = {FORMAT_1_PROVENANCE.get(name, name): value for name, value in told}
         else:
-            parts = {name: _content(metadata[name]) for name in ("recipe", "assets", "provenance")}
+            parts = {name: _content(path, metadata, name) for name in ("recipe", "assets", "provenance")}
         if not all(isinstance(part, dict) for part in parts.values()):
             raise ValueError("not a table")
     except CheckpointError:
@@ -151,11 +156,19 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
     return version, parts
 
 
-def _content(text: str) -> Any:
-    """What JSON says. Half a surrogate pair, which it can smuggle in but no file can hold, is a question mark."""
+def _content(path: Path, metadata: Mapping[str, str], name: str) -> Any:
+    """What JSON of a bounded size says. Half a surrogate pair, which it can smuggle in but no file can hold, is a question
+    mark."""
+    text = metadata[name]
+    most = LARGEST.get(name)
+    if most is not None and len(text) > most:
+        raise CheckpointError(f"{path} cannot be used: its {name} has {len(text):,} characters, more than {most:,}")
+    if sum(map(text.count, "{[,")) > MOST_VALUES:  # before they are made: each takes up to thirty times its characters
+        raise CheckpointError(f"{path} cannot be used: its {name} holds more than {MOST_VALUES:,} values")
     content = json.loads(text)
-    plain = json.dumps(content, ensure_ascii=False)
-    return json.loads(plain.encode("utf-8", "replace")) if re.search("[\ud800-\udfff]", plain) else content
+    if re.search(r"\\u[dD][89a-fA-F]", text):
+        content = json.loads(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace"))
+    return content
 
 
 def _require_architecture(path: Path, recipe: Mapping[str, Any]) -> None:
@@ -182,7 +195,7 @@ def task_of(name: str | Path) -> str:
     path = find_model(name)
     try:
         with safe_open(path, framework="pt") as file:
-            return task_settings(json.loads((file.metadata() or {})["recipe"])["task"]).name
+            return task_settings(_content(path, file.metadata() or {}, "recipe")["task"]).name
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, RecursionError, UsageError):
         return str(read_model(name).recipe.task)  # which says what is wrong with it
 
@@ -190,7 +203,7 @@ def task_of(name: str | Path) -> str:
 def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
     """Write test scores into a model file, beside what its provenance says already."""
     weights, metadata = read(path)
-    provenance = _content(metadata["provenance"])
+    provenance = _content(path, metadata, "provenance")
     before = provenance.get("scores")
     provenance["scores"] = {**(before if isinstance(before, dict) else {}), **scores}
     write(path, weights, {**metadata, "provenance": json.dumps(provenance, ensure_ascii=False)})

@@ -255,6 +255,32 @@ BOMBS = {
 }
 
 
+METADATA = {
+    "objects": ("provenance", '{"x": [' + "{}," * 3_000_000 + "{}]}", "holds more than 250,000 values"),
+    "a long text": ("provenance", '{"x": "' + "y" * 50_000_000 + '"}', "its provenance has 50,000,009 characters"),
+    "labels": ("assets", '{"labels": [' + '"x",' * 1_000_000 + '"x"]}', "holds more than 250,000 values"),
+    "a long recipe": ("recipe", '{"name": "' + "y" * 2_000_000 + '"}', "its recipe has 2,000,012 characters"),
+    "strings to replace": ("recipe", json.dumps({"task": "text-classification", "data": {"replace": {str(each): "" for each in range(20_000)}}}), "data.replace has 20,000 strings"),
+    "test sets": ("recipe", json.dumps({"data": {"test": {str(each): ["x"] for each in range(20_000)}}}), "data.test names 20,000 test sets"),
+}  # fmt: skip
+
+
+def test_metadata_costs_little_memory(tmp_path: Path) -> None:
+    """Empty objects took sixty times their size."""
+    honest = STORED.parent / "format-2" / "classification.safetensors"
+    weights, metadata = read(honest)
+    words, paths = [sys.executable, "-c", COST], []
+    for number, (name, text, _) in enumerate(METADATA.values()):
+        paths.append(tmp_path / f"{number}.safetensors")
+        write(paths[-1], weights, {**metadata, name: text})
+        words += [str(honest), str(paths[-1])]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT)
+    for bomb, path, line in zip(METADATA, paths, done.stdout.splitlines(), strict=True):
+        cost, _, said = line.partition(" ")
+        assert int(cost) < 60 + 4 * path.stat().st_size / 2**20, f"{bomb}: {line}"
+        assert METADATA[bomb][2] in said, f"{bomb}: {line}"
+
+
 def test_a_small_file_costs_little_memory(tmp_path: Path) -> None:
     """Sizes that its recipe tells and its tensors do not have: some were gigabytes before anybody looked at the tensors."""
     words = [sys.executable, "-c", COST]

@@ -12,6 +12,8 @@ from regard.config.model import DEEPEST, AttentionModel
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
 from regard.config.training import TextTraining
 
+MOST_REPLACED = 1_000
+
 
 @dataclass(frozen=True)
 class LabelledText(TextData):
@@ -52,6 +54,8 @@ class LabelledText(TextData):
     def impossible(self) -> Iterator[str]:
         yield from super().impossible()
         yield from self.same_columns("text", "label", "split")
+        if len(self.replace) > MOST_REPLACED:
+            yield f"data.replace has {len(self.replace):,} strings, more than {MOST_REPLACED:,}: each text is searched for all"
 
 
 @dataclass(frozen=True)

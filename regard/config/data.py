@@ -11,6 +11,7 @@ from typing import ClassVar
 from regard.config.field import setting
 from regard.errors import shown, visible
 
+MOST_TESTS = 1_000
 LONGEST = 2**20  # tokens or positions: far beyond any published model's context, and a table of them still fits
 
 
@@ -58,6 +59,9 @@ class Data:
 
     def impossible(self) -> Iterator[str]:
         """What is wrong though each setting alone is right."""
+        if len(self.test) > MOST_TESTS:
+            yield f"data.test names {len(self.test):,} test sets, more than {MOST_TESTS:,}"
+            return
         yield from (
             f"data.test.{shown(name)[1:-1]}: {shown(name)} cannot name a file"
             for name in self.test
