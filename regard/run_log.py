@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ def read_odd_metrics(run: Path) -> tuple[list[dict[str, Any]], list[int]]:
     path = run / METRICS
     found: dict[tuple[int, str], dict[str, Any]] = {}
     odd: list[int] = []
+    if path.exists() and not path.is_file():  # a device would be read without end
+        raise TrainingError(f"{path} is a folder or a device, not a file")
     try:
         content = path.read_bytes().decode("utf-8", errors="replace")
     except FileNotFoundError:
@@ -81,7 +85,9 @@ def forget_metrics_after(run: Path, update: int) -> None:
     goes, too: after a line that was cut short, the next would be lost."""
     path = run / METRICS
     try:
-        if not path.exists():
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not path.is_file():  # nothing yet, or a device, which would be read without end
             return
         lines = path.read_bytes().splitlines(keepends=True)
         kept = [line for line in lines if 0 <= _update_of(line.decode("utf-8", errors="replace")) <= update]

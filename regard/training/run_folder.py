@@ -15,9 +15,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
 from torch import Tensor, nn
 
-from regard.checkpoint import MODEL, average, open_tensors, present_name, read, replacing, unique_weights, write
+from regard.checkpoint import (
+    MODEL,
+    average,
+    compare_checksum,
+    open_tensors,
+    present_name,
+    read,
+    replacing,
+    unique_weights,
+    write,
+)
 from regard.config import Training
 from regard.errors import CheckpointError, DamagedError
 from regard.files import remove_leftovers
@@ -163,19 +174,20 @@ class RunFolder:
         damage: dict[Path, DamagedError] = {}
         for path in (self.last, self.previous):
             try:
-                tensors, metadata = read(path)
-                self.check_same(path, metadata)
-                progress = self.read_progress(path, metadata)
+                with open_tensors(path) as file:
+                    metadata = compare_checksum(path, file)
+                    self.check_same(path, metadata)
+                    progress = self.read_progress(path, metadata)
+                    fill_from(path, file, progress.update, model, optimizer)
             except DamagedError as error:
                 damage[path] = error
                 continue
-            present = {present_name(name): tensor for name, tensor in tensors.items()}
-            fill_from(path, present, progress.update, model, optimizer)
             self.saved, self.last_is_whole = progress.update, path == self.last
             self.named = [self.snapshot(update) for update, _ in progress.snapshots]
             if damage:
                 self.say(f"{damage[self.last]}\n{self.lost(progress.update)}")
-            self.mend(progress, present)
+            if self.processes.first:
+                self.mend(progress, path)
             return progress
         self.require_nothing_lost(list(damage.values()))
         return Progress()
@@ -207,13 +219,12 @@ class RunFolder:
         if (run / CONFIG).exists():
             self.say(f"{run} was begun before, but has no checkpoint {self.last.name}: training begins anew")
 
-    def mend(self, progress: Progress, tensors: Mapping[str, Tensor]) -> None:
+    def mend(self, progress: Progress, checkpoint: Path) -> None:
         """Make what is damaged or gone beside a whole checkpoint again, as far as possible; say what is not."""
-        if not self.processes.first:
-            return
         newest = self.snapshot(progress.update)
         if newest in self.named and problem_with(newest):  # a checkpoint and its snapshot hold the same weights
-            weights = {name.removeprefix("model."): each for name, each in tensors.items() if name.startswith("model.")}
+            stored = read(checkpoint)[0].items()
+            weights = {present_name(name)[len("model.") :]: each for name, each in stored if name.startswith("model.")}
             write(newest, weights, {"update": str(progress.update)})
         progress.snapshots = self.whole_snapshots(progress.snapshots)
         self.named = [self.snapshot(update) for update, _ in progress.snapshots]
@@ -282,7 +293,8 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 def problem_with(path: Path) -> str | None:
     """Why a file cannot be used, if it cannot."""
     try:
-        read(path)
+        with open_tensors(path) as file:
+            compare_checksum(path, file)
     except CheckpointError as error:
         return str(error)
     return None
@@ -308,20 +320,19 @@ def settings_of_checkpoint(run: Path) -> dict[str, str] | None:
     return told if isinstance(told, dict) else None
 
 
-def fill_from(
-    path: Path, tensors: Mapping[str, Tensor], update: int, model: nn.Module, optimizer: torch.optim.Optimizer
-) -> None:
+def fill_from(path: Path, file: safe_open, update: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """A checkpoint's weights and moments into model and optimizer: one at a time, of which a process may keep but a part."""
+    names = {present_name(name): name for name in file.keys()}  # noqa: SIM118
 
     def fill_with(kind: str, name: str, tensor: Tensor) -> None:
-        found = tensors.get(f"{kind}.{name}")
-        if found is None or found.shape != tensor.shape:
+        stored = names.get(f"{kind}.{name}")
+        if stored is None or file.get_slice(stored).get_shape() != list(tensor.shape):
             raise CheckpointError(f"{path} is of another model ({name} differs); choose another --run folder")
-        fill(tensor, found)
+        fill(tensor, file.get_tensor(stored))
 
     for name, tensor in unique_weights(model).items():
         fill_with("model", name, tensor)
-        if f"optimizer.{MOMENTS[0]}.{name}" in tensors:
+        if f"optimizer.{MOMENTS[0]}.{name}" in names:
             moments = {moment: torch.zeros_like(tensor) for moment in MOMENTS}
             for moment in MOMENTS:
                 fill_with(f"optimizer.{moment}", name, moments[moment])

@@ -79,7 +79,11 @@ def test_lines_in_another_order_and_twice(tmp_path: Path) -> None:
 
 def test_metrics_that_are_no_file(tmp_path: Path) -> None:
     (tmp_path / METRICS).mkdir()
-    with pytest.raises(TrainingError, match=r"cannot read .*metrics\.jsonl: Is a directory"):
+    with pytest.raises(TrainingError, match=r"metrics\.jsonl is a folder or a device, not a file"):
+        load_curve(tmp_path)
+    (tmp_path / METRICS).rmdir()
+    (tmp_path / METRICS).symlink_to("/dev/zero")  # which never ends
+    with pytest.raises(TrainingError, match=r"metrics\.jsonl is a folder or a device, not a file"):
         load_curve(tmp_path)
 
 
