@@ -1,6 +1,7 @@
 """`regard train --dry-run`: every mistake before an hour is spent. Builds the model, counts, and takes two steps.
 
-The steps run on synthetic ids of the shape that the recipe asks for, so neither data nor tokenizer is needed.
+The steps run on synthetic ids of the shape that the recipe asks for, so neither data nor tokenizer is needed. What is there of
+the data is read, to the end or as far as seconds reach.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -122,10 +124,11 @@ def dry_run(
         seconds.append(time.perf_counter() - began)
     memory = needed_memory(parameters) + sum(kept.values()) * part // tokens  # the latter grows with a step's tokens
     built = f"{parameters:,} parameters with {row.dry_run.told(sizes)}"
+    mistakes, told = survey_files(settings)
     return DryRun(
         f"{recipes.shape_name(settings)}, {built}", parameters, tokens, tuple(losses), tuple(seconds),
         part, peak_memory(), memory, whole_memory(), training.updates, training.batch_tokens,
-        tuple(mistakes_in_files(settings)), tuple(doubts(settings, memory, part)),
+        tuple(mistakes), (*doubts(settings, memory, part), *told),
     )  # fmt: skip
 
 
@@ -147,11 +150,17 @@ def doubts(recipe: config.Recipe, memory: int, part: int) -> Iterator[str]:
 
 
 def mistakes_in_files(recipe: config.Recipe) -> list[str]:
-    """What `train` or `evaluate` would stop at before its first text, without downloading anything."""
-    data = recipe.data
+    """What `train` or `evaluate` would stop at, without downloading anything."""
+    return survey_files(recipe)[0]
+
+
+def survey_files(recipe: config.Recipe) -> tuple[list[str], list[str]]:
+    """What `train` or `evaluate` would stop at, and what of the text is hardly meant, without downloading anything."""
+    data, row = recipe.data, find_task(recipe.task)
     tests = [(f"test.{name}", name, files) for name, files in data.test.items()]
-    lines = []
     valid = [("valid", "valid", data.valid)] if data.valid else []
+    mistakes: list[str] = []
+    told: list[str] = []
     for setting, split, files in [("train", "train", data.train), *valid, *tests]:
         there = [file for file in files if file not in data.download or (Path(data.folder) / file).is_file()]
         found = []
@@ -162,12 +171,16 @@ def mistakes_in_files(recipe: config.Recipe) -> list[str]:
                 found.append(f"data.{setting}: {error}")
         if not found and len(there) == len(files):
             try:
-                if next(find_task(recipe.task).read(data, split), None) is None:
+                examples = row.read(data, split)
+                if (first := next(examples, None)) is None:
                     found.append(f"data.{setting} holds no text")
+                else:
+                    survey = row.dry_run.survey(recipe, split, chain([first], examples))
+                    told += [f"data.{setting}: {doubt}" for doubt in survey]
             except DataError as error:
                 found.append(f"data.{setting}: {error}")
-        lines += found
-    return lines
+        mistakes += found
+    return mistakes, told
 
 
 def peak_memory() -> int:

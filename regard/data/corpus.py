@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib import resources
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import IO
 
@@ -38,6 +38,8 @@ NO_TEXT = {
     rb"\x28\xb5\x2f\xfd": "what zstd packed, not text: unpack it",
 }
 """What begins like this is no text in UTF-8."""
+BEGINNING = 20  # lines that tell a table from a text
+BLOCK = 2**20  # bytes read at once
 
 
 def locate(path: str, data: Data) -> Path:
@@ -207,14 +209,50 @@ def _columns(path: Path, data: ParallelText, split: str) -> Iterator[tuple[str, 
 
 def _aligned(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     number = 0
+    for path in (source, target):
+        _refuse_table(path, source, target)
     sources, targets = read_lines(source), read_lines(target)
     for number, (left, right) in enumerate(zip_longest(sources, targets), start=1):
         if left is None or right is None:
             longer = number + sum(1 for _ in (targets if left is None else sources))
             counts = (number - 1, longer) if left is None else (longer, number - 1)
-            raise DataError(
-                f"{source} has {counts[0]:,} lines, but {target} has {counts[1]:,}; aligned files need the same number"
-            )
+            raise _unaligned(source, target, *counts)
         yield left.strip(), right.strip()
     if not number:
         raise DataError(f"{source} and {target} are empty")
+
+
+def _refuse_table(path: Path, source: Path, target: Path) -> None:
+    """Two tables would silently be taken for source and target, whole rows of them."""
+    beginning = list(islice(read_lines(path), BEGINNING))
+    if beginning and all("\t" in line for line in beginning):
+        raise DataError(
+            f"{path} has a tab in every line, like a TSV of source and target; but of two files the first is read as source"
+            f" and the second as target, line by line. Put the rows of several TSV files into one: cat {source.name}"
+            f" {target.name} > all{''.join(path.suffixes)}"
+        )
+
+
+def require_aligned(files: tuple[str, ...], data: ParallelText) -> None:
+    """Refuse two files of different length, without decoding a line."""
+    source, target = (locate(file, data) for file in files)
+    counts = [_count_lines(path) for path in (source, target)]
+    if counts[0] != counts[1]:
+        raise _unaligned(source, target, *counts)
+
+
+def _count_lines(path: Path) -> int:
+    count, ended = 0, True
+    try:
+        with open_text(path) as file:
+            for block in iter(partial(file.read, BLOCK), b""):
+                count, ended = count + block.count(b"\n"), block.endswith(b"\n")
+    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        raise DataError(f"{path} is damaged or cut short: {error}") from None
+    return count + (not ended)
+
+
+def _unaligned(source: Path, target: Path, sources: int, targets: int) -> DataError:
+    return DataError(
+        f"{source} has {sources:,} lines, but {target} has {targets:,}; aligned files need the same number"
+    )

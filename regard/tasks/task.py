@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,6 +25,9 @@ from regard.training.trainable import MicroBatch, Trainable
 if TYPE_CHECKING:
     from regard.tasks.neighbours import WordVectors
     from regard.tasks.vectors import TextVectors
+
+
+ENOUGH_EXAMPLES = 1_000_000  # of each split are read by a dry run: seconds
 
 
 class Assets(Protocol):
@@ -52,6 +57,12 @@ class Trained:
     provenance: dict[str, Any]
 
 
+def read_through(recipe: Any, split: str, examples: Iterator[Any]) -> Iterator[str]:
+    """Reading alone finds what is wrong with a file; nothing else is known of the examples."""
+    deque(islice(examples, ENOUGH_EXAMPLES), maxlen=0)
+    return iter(())
+
+
 @dataclass(frozen=True)
 class DryRunner:
     """How a recipe is tried without its data."""
@@ -64,6 +75,9 @@ class DryRunner:
     """(recipe, tokens) → about so many made-up tokens."""
     loss: Callable[[Any, Any, Any], Loss]
     """(recipe, model, batch) → the loss of them."""
+    survey: Callable[[Any, str, Iterator[Any]], Iterator[str]] = read_through
+    """(recipe, name of a split, its examples, at least one) → reads them, or enough of them, and says what is hardly meant; what training
+    would stop at is a DataError."""
 
 
 class Result(Protocol):

@@ -79,6 +79,88 @@ def test_a_dry_run_reads_the_first_pair_of_each_text(tmp_path: Path) -> None:
     assert "the recipe is sound" in succeed("train", recipe, "--dry-run").out
 
 
+SMALL = "[tokenizer]\nvocabulary = 300\n[model]\nsize = 'tiny'\nwidth = 8\nfeed_forward = 8\n[training]\nbatch_tokens = 128\n"
+
+
+def labelled(folder: Path, rows: list[tuple[str, str]], columns: str = "label = '1'\ntext = '2'") -> Path:
+    """A recipe of text classification and its rows."""
+    (folder / "rows.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in rows), encoding="utf-8")
+    recipe = folder / "labels.toml"
+    recipe.write_text(
+        f"task = 'text-classification'\n[data]\ntrain = ['rows.tsv']\n{columns}\n{SMALL}", encoding="utf-8"
+    )
+    return recipe
+
+
+def test_a_dry_run_counts_the_labels_of_all_rows(tmp_path: Path) -> None:
+    rows = [("bad", f"text {number}") for number in range(12_500)] + [("good", "a text")] * 2
+    assert "and 2 labels" in (out := succeed("train", labelled(tmp_path, rows), "--dry-run").out)
+    assert "the recipe is sound" in out
+    said = fail("train", labelled(tmp_path, rows[:-2]), "--dry-run")  # one row in ten is held out
+    assert "data.train: every one of its 11,251 texts has the label 'bad'; there is nothing to learn" in said
+
+
+def test_a_dry_run_notices_that_labels_are_texts(tmp_path: Path) -> None:
+    rows = [("bad" if number % 2 else "good", f"text {number}") for number in range(60)]
+    told = "data.label = '2' holds 60 different labels in 60 rows"
+    out = succeed("train", labelled(tmp_path, rows, "label = '2'\ntext = '1'"), "--dry-run").out
+    assert f"data.train: {told}, and data.text = '1' only 2 texts: are the columns swapped?" in out
+    numbered = [(str(number), text) for number, (_, text) in enumerate(rows)]
+    out += succeed("train", labelled(tmp_path, numbered), "--dry-run").out
+    assert "data.label = '1' holds 60 different labels in 60 rows: does it hold text, or a number of each row?" in out
+    assert "sound" not in out
+    assert "holds" not in succeed("train", labelled(tmp_path, rows), "--dry-run").out
+
+
+def aligned(folder: Path, sources: list[str], targets: list[str], more: str = "") -> Path:
+    """A recipe of translation, and its line-aligned text."""
+    for name, lines in (("a", sources), ("b", targets), ("valid.a", ["x"]), ("valid.b", ["y"])):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    recipe = folder / "pairs.toml"
+    data = f"[data]\ntrain = ['a', 'b']\nvalid = ['valid.a', 'valid.b']\n{more}\n"
+    recipe.write_text(data + SMALL, encoding="utf-8")
+    return recipe
+
+
+@pytest.mark.parametrize("enough", [1_000_000, 50])
+def test_a_dry_run_reads_aligned_files_to_their_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enough: int
+) -> None:
+    monkeypatch.setattr("regard.tasks.translation.training.ENOUGH_EXAMPLES", enough)
+    assert "the recipe is sound" in succeed("train", aligned(tmp_path, ["a"] * 300, ["b"] * 300), "--dry-run").out
+    said = fail("train", aligned(tmp_path, ["a"] * 300, ["b"] * 272), "--dry-run")
+    assert f"data.train: {tmp_path / 'a'} has 300 lines, but {tmp_path / 'b'} has 272" in said
+
+
+def test_a_dry_run_notices_that_pairs_will_be_skipped(tmp_path: Path) -> None:
+    long = ["one two three four five six"] * 9
+    said = fail("train", aligned(tmp_path, ["a"] * 9, long, "max_tokens = 5"), "--dry-run")
+    assert (
+        "data.train: none of its 9 pairs can be used: a side is empty or has more words than data.max_tokens = 5"
+        in said
+    )
+    out = succeed("train", aligned(tmp_path, ["a"] * 10, [*long, "b"], "max_tokens = 5"), "--dry-run").out
+    assert "data.train: 9 of 10 pairs will be skipped, or more" in out
+    assert "sound" not in out
+    assert "sound" in succeed("train", aligned(tmp_path, ["a"] * 9, long, "max_tokens = 6"), "--dry-run").out
+
+
+def test_two_tables_are_no_source_and_target(tmp_path: Path) -> None:
+    recipe = aligned(tmp_path, ["ein Hund\ta dog"] * 3, ["eine Kuh\ta cow"] * 3)
+    for command in (("train", recipe, "--dry-run"), ("prepare", recipe, *prepared(tmp_path))):
+        said = fail(*command)
+        assert f"{tmp_path / 'a'} has a tab in every line" in said
+        assert "Put the rows of several TSV files into one: cat a b > all" in said
+
+
+def test_a_dry_run_wants_more_than_blank_lines(tmp_path: Path) -> None:
+    (tmp_path / "blank.txt").write_text("\n \n", encoding="utf-8")
+    recipe = tmp_path / "text.toml"
+    data = "task = 'language-model'\n[data]\ntrain = ['blank.txt']\nvalid = ['blank.txt']\ndocuments = 'stream'\n"
+    recipe.write_text(data + SMALL, encoding="utf-8")
+    assert "data.train: all lines are blank" in fail("train", recipe, "--dry-run")
+
+
 def test_a_dry_run_without_tensorboard_or_where_memory_is_not_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from regard.tasks.classification.training import (
     dry_run_batch,
     dry_run_loss,
     dry_run_sizes,
+    survey,
 )
 from regard.tasks.task import DryRunner, Task, Trained
 
@@ -55,7 +56,11 @@ TASK = Task(
     read=labelled.read_split,
     training=ClassificationTraining,
     dry_run=DryRunner(
-        dry_run_sizes, lambda sizes: f"{sizes[0]:,} tokens and {sizes[1]:,} labels", dry_run_batch, dry_run_loss
+        dry_run_sizes,
+        lambda sizes: f"{sizes[0]:,} tokens and {sizes[1]:,} label{'s' if sizes[1] != 1 else ''}",
+        dry_run_batch,
+        dry_run_loss,
+        survey,
     ),
     load=load,
     serve=serve,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -20,21 +21,22 @@ from torch import Tensor
 from regard import config
 from regard.cancellation import check_cancelled
 from regard.data.batching import Position, TokenBatches, pad
-from regard.data.labelled import read_split
+from regard.data.labelled import Example, read_split
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.decoding.batches import in_batches
-from regard.errors import DataError
+from regard.errors import DataError, shown
 from regard.evaluation.labels import fit_mixture_weight, fit_temperature
 from regard.models.classifier import TextClassifier
 from regard.tasks.classification.assets import ClassificationAssets
+from regard.tasks.task import ENOUGH_EXAMPLES
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.word_dropout import hide
 from regard.training.loss import Loss, projected_loss, smoothed_loss
 from regard.training.trainable import Finished, MicroBatch, WithoutMovie
 
 EVEN = 0.5  # weight of attention and of n-grams where they count alike
-LOOKED_AT = 10_000  # texts whose labels are counted before training
+MANY_LABELS = 20  # that few rows may well have, each its own
 LABELS = 2  # a guess, where the training text is not there yet
 HIDDEN = 0.15  # share of the tokens that a text without labels has to be guessed from
 
@@ -216,12 +218,33 @@ def distance(first: Tensor, second: Tensor) -> Tensor:
 
 
 def dry_run_sizes(recipe: config.ClassificationRecipe) -> tuple[int, int]:
-    """Of the vocabulary, and how many labels the beginning of the training text has, or a guess."""
+    """Of the vocabulary, and how many labels the training text has, or a guess."""
     try:
-        labels = len({each.label for each in islice(read_split(recipe.data, "train"), LOOKED_AT)})
+        labels = len({hash(each.label) for each in islice(read_split(recipe.data, "train"), ENOUGH_EXAMPLES)})
     except (DataError, OSError):  # told of at the end, or yet to be downloaded
         labels = LABELS
     return guess_vocabulary(recipe.tokenizer), labels
+
+
+def survey(recipe: config.ClassificationRecipe, split: str, examples: Iterator[Example]) -> Iterator[str]:
+    """Whether there is something to tell apart, and whether the labels are labels."""
+    labels: Counter[int] = Counter()  # of hashes: if they are texts, they would fill the memory
+    texts, label = set(), ""
+    for each in islice(examples, ENOUGH_EXAMPLES):
+        label = each.label
+        labels[hash(label)] += 1
+        texts.add(hash(each.text))
+    rows, data = labels.total(), recipe.data
+    if split != "train":
+        return
+    if len(labels) == 1 and rows < ENOUGH_EXAMPLES:
+        raise DataError(f"every one of its {rows:,} texts has the label {shown(label)}; there is nothing to learn")
+    if len(labels) == 1:
+        yield f"each of its first {rows:,} texts has the label {shown(label)}"
+    if len(labels) > MANY_LABELS and 2 * len(labels) > rows:
+        swapped = f", and data.text = {shown(data.text)} only {len(texts):,} texts: are the columns swapped?"
+        what = swapped if len(texts) < len(labels) else ": does it hold text, or a number of each row?"
+        yield f"data.label = {shown(data.label)} holds {len(labels):,} different labels in {rows:,} rows{what}"
 
 
 def dry_run_batch(recipe: config.ClassificationRecipe, tokens: int) -> MicroBatch:

@@ -14,7 +14,7 @@ from regard.tasks.language_model import verbs
 from regard.tasks.language_model.assets import LanguageAssets, open_prepared
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.judging import JUDGE
-from regard.tasks.language_model.training import LanguageTraining, dry_run_batch, dry_run_loss, dry_run_sizes
+from regard.tasks.language_model.training import LanguageTraining, dry_run_batch, dry_run_loss, dry_run_sizes, survey
 from regard.tasks.task import DryRunner, Task, Trained
 
 if TYPE_CHECKING:  # what an extra installs
@@ -49,7 +49,7 @@ TASK = Task(
     data=Builder(plain.SETTINGS, ("tokenizer",), plain.build, plain.Report.from_dict, open_prepared),
     read=plain.read_split,
     training=LanguageTraining,
-    dry_run=DryRunner(dry_run_sizes, lambda sizes: f"{sizes[0]:,} tokens", dry_run_batch, dry_run_loss),
+    dry_run=DryRunner(dry_run_sizes, lambda sizes: f"{sizes[0]:,} tokens", dry_run_batch, dry_run_loss, survey),
     load=load,
     serve=serve,
     ask=ask,

@@ -6,8 +6,8 @@ S windows · T positions · N tokens
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,11 @@ from regard.data.batching import pad, require_place
 from regard.data.ids import PairIds
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
+from regard.errors import DataError
 from regard.models.language_model import LanguageModel
 from regard.models.pointer import PointerOutput
 from regard.tasks.language_model.streaming import start_token
+from regard.tasks.task import ENOUGH_EXAMPLES
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.word_dropout import hide
 from regard.training.loss import Loss, adaptive_loss, mixed_loss
@@ -146,6 +148,13 @@ def next_loss(
     if pointed is None:
         return adaptive_loss(states, model.output, wanted, smoothing)
     return mixed_loss(states, model.output, wanted, pointed.probability(wanted), pointed.gate)
+
+
+def survey(recipe: config.LanguageRecipe, split: str, examples: Iterator[str]) -> Iterator[str]:
+    """Whether a word stands in any of the lines."""
+    if not sum(map(bool, islice(examples, ENOUGH_EXAMPLES))):
+        raise DataError("all lines are blank")
+    return iter(())
 
 
 def dry_run_sizes(recipe: config.LanguageRecipe) -> tuple[int]:

@@ -26,6 +26,7 @@ from regard.tasks.translation.training import (
     dry_run_loss,
     dry_run_sizes,
     read_split,
+    survey,
 )
 from regard.tasks.translation.translator import Translator
 from regard.tasks.translation.workers import cores
@@ -79,7 +80,7 @@ TASK = Task(
     data=Builder(pairs.SETTINGS, ("tokenizer",), pairs.build, Report.from_dict, open_prepared),
     read=read_split,
     training=TranslationTraining,
-    dry_run=DryRunner(dry_run_sizes, lambda sizes: f"{sizes[0]:,} tokens", dry_run_batch, dry_run_loss),
+    dry_run=DryRunner(dry_run_sizes, lambda sizes: f"{sizes[0]:,} tokens", dry_run_batch, dry_run_loss, survey),
     load=load,
     serve=serve,
     front_page=front_page,

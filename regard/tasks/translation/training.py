@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,16 +17,18 @@ from torch import Tensor
 
 from regard import config
 from regard.data.batching import Position, TokenBatches, pad
-from regard.data.corpus import read_pairs
+from regard.data.corpus import read_pairs, require_aligned
 from regard.data.ids import PairIds
 from regard.data.lexicon import lexicon
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.decoding.batches import in_batches
 from regard.decoding.options import Search
+from regard.errors import DataError
 from regard.evaluation.scores import bleu
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.shortlist import Lexicon
+from regard.tasks.task import ENOUGH_EXAMPLES
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.movie import choose_probes, record_probes
@@ -132,6 +135,25 @@ def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor,
 def read_split(data: config.ParallelText, split: str) -> Iterator[tuple[str, str]]:
     """The pairs of `train`, `valid` or a test set."""
     return read_pairs(data.files_of(split), data, split)
+
+
+def survey(recipe: config.TranslationRecipe, split: str, examples: Iterator[tuple[str, str]]) -> Iterator[str]:
+    """Whether two files are aligned to their ends, and whether `data.max_tokens` leaves anything.
+
+    No token reaches over a space, so a side has at least as many tokens as words, whatever the tokenizer will be.
+    """
+    data, read, skipped = recipe.data, 0, 0
+    for pair in islice(examples, ENOUGH_EXAMPLES):
+        read += 1
+        skipped += not all(pair) or max(sum(map(bool, side.split(" "))) for side in pair) > data.max_tokens
+    if read == ENOUGH_EXAMPLES and len(data.files_of(split)) == 2:
+        require_aligned(data.files_of(split), data)
+    if split not in ("train", "valid") or 2 * skipped <= read:
+        return
+    limit = f"a side is empty or has more words than data.max_tokens = {data.max_tokens:,}"
+    if skipped == read < ENOUGH_EXAMPLES:
+        raise DataError(f"none of its {read:,} pairs can be used: {limit}")
+    yield f"{skipped:,} of {read:,} pairs will be skipped, or more: {limit}"
 
 
 def dry_run_sizes(recipe: config.TranslationRecipe) -> tuple[int, int]:
