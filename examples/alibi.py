@@ -38,12 +38,12 @@ class AlibiAttention(SelfAttention):
         heads = torch.arange(1, settings.heads + 1) / settings.heads
         self.register_buffer("slopes", 2 ** (-settings.steepness * heads)[:, None, None], persistent=False)  # [H, 1, 1]
 
-    def bias(self, query: Tensor, key: Tensor, may_look: Tensor | None) -> Tensor:
+    def bias(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
         places = torch.arange(key.size(2), device=key.device)
         if self.both_ways:
             return -self.slopes * (places[:, None] - places).abs()  # [H, Q, K]
         # As far as there are later ones to look at: a beam's hypotheses have their keys side by side, and a mask shows each its own.
-        shown = torch.ones_like(places)[None] if may_look is None else as_mask(may_look).long()  # [.., Q, K]
+        shown = torch.ones_like(places)[None] if mask is None else as_mask(mask).long()  # [.., Q, K]
         return -self.slopes * (shown.sum(-1, keepdim=True) - shown.cumsum(-1))  # [B, H, Q, K]
 
 

@@ -279,7 +279,7 @@ interface MapPage {
   command: string;
 }
 
-// The page of a race: regard/race/verdict.py.
+// The page of a race: regard/experiments/race/comparison.py.
 
 interface Score {
   name: string;

@@ -126,36 +126,40 @@ def finished(recipe: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pa
 
 @pytest.mark.parametrize("limit", [30_000, 200_000, 3_000_000])
 def test_no_wider_model_would_fit(recipe: Path, limit: int) -> None:
-    for lane in build_entrants(recipe, ALL, [], Budget(parameters=limit))[0]:
-        model, step = lane.recipe.model, STEP
-        assert model.architecture == lane.name
+    for entrant in build_entrants(recipe, ALL, [], Budget(parameters=limit))[0]:
+        model, step = entrant.recipe.model, STEP
+        assert model.architecture == entrant.name
         assert model.width % step == 0
         changes: dict[str, Any] = {"width": model.width + step}
         if isinstance(model, config.Transformer):
             assert model.width % model.heads == 0
             assert model.feed_forward == 2 * model.width, "as in the recipe"
             changes["feed_forward"] = 2 * (model.width + step)
-        wider = parameters_of(replace(model, **changes), lane.recipe.tokenizer)
-        assert lane.parameters <= limit < wider
+        wider = parameters_of(replace(model, **changes), entrant.recipe.tokenizer)
+        assert entrant.parameters <= limit < wider
 
 
 def test_parameters_are_counted_as_they_will_be(recipe: Path) -> None:
-    for lane in build_entrants(recipe, ALL, [], Budget())[0]:
-        model = build(lane.recipe.model, 320, 320)
-        assert lane.parameters == sum(parameter.numel() for parameter in model.parameters())
+    for entrant in build_entrants(recipe, ALL, [], Budget())[0]:
+        model = build(entrant.recipe.model, 320, 320)
+        assert entrant.parameters == sum(parameter.numel() for parameter in model.parameters())
 
 
 def test_the_recipes_own_model_sets_the_budget(recipe: Path) -> None:
     own = recipes.load(recipe)
     entrants, budget = build_entrants(recipe, ALL, [], Budget())
-    lanes = {lane.name: lane for lane in entrants}
-    assert budget == Budget(parameters=lanes["transformer"].parameters)
-    assert lanes["transformer"].recipe == own
-    assert all(lane.parameters <= lanes["transformer"].parameters for lane in lanes.values())
-    for lane in lanes.values():
-        assert (lane.recipe.data, lane.recipe.tokenizer, lane.recipe.name) == (own.data, own.tokenizer, own.name)
-        if lane.name != "transformer":
-            assert lane.recipe.model.max_positions == own.data.max_tokens + 1, "nothing is spent on more"
+    named = {entrant.name: entrant for entrant in entrants}
+    assert budget == Budget(parameters=named["transformer"].parameters)
+    assert named["transformer"].recipe == own
+    assert all(entrant.parameters <= named["transformer"].parameters for entrant in named.values())
+    for entrant in named.values():
+        assert (entrant.recipe.data, entrant.recipe.tokenizer, entrant.recipe.name) == (
+            own.data,
+            own.tokenizer,
+            own.name,
+        )
+        if entrant.name != "transformer":
+            assert entrant.recipe.model.max_positions == own.data.max_tokens + 1, "nothing is spent on more"
 
 
 def test_heads_divide_every_width(recipe: Path) -> None:
@@ -166,23 +170,26 @@ def test_heads_divide_every_width(recipe: Path) -> None:
 
 
 def test_with_minutes_nothing_but_time_ends(recipe: Path) -> None:
-    for lane in build_entrants(recipe, ALL, [], Budget(minutes=2.5))[0]:
-        training = lane.recipe.training
+    for entrant in build_entrants(recipe, ALL, [], Budget(minutes=2.5))[0]:
+        training = entrant.recipe.training
         assert (training.minutes, training.updates, training.schedule) == (2.5, ENDLESS, "inverse-sqrt")
-        if lane.name != "transformer":
+        if entrant.name != "transformer":
             assert (
-                lane.recipe.model.width == config.TASKS["translation"].architectures[lane.name].sizes["tiny"]["width"]
+                entrant.recipe.model.width
+                == config.TASKS["translation"].architectures[entrant.name].sizes["tiny"]["width"]
             )
-    (lane,), _ = build_entrants(recipe, ["conv"], ["training.schedule=linear", "training.updates=9"], Budget(minutes=1))
-    assert (lane.recipe.training.schedule, lane.recipe.training.updates) == ("linear", 9), "--set wins"
+    (entrant,), _ = build_entrants(
+        recipe, ["conv"], ["training.schedule=linear", "training.updates=9"], Budget(minutes=1)
+    )
+    assert (entrant.recipe.training.schedule, entrant.recipe.training.updates) == ("linear", 9), "--set wins"
 
 
 def test_who_wins_over_whom(recipe: Path) -> None:
-    """The recipe < what suits an architecture < --set of all < --set of a lane."""
+    """The recipe < what suits an architecture < --set of all < --set of an entrant."""
 
     def rates(*overrides: str) -> list[float]:
-        lanes, _ = build_entrants(recipe, ["conv", "transformer"], overrides, Budget())
-        return [lane.recipe.training.learning_rate for lane in lanes]
+        entrants, _ = build_entrants(recipe, ["conv", "transformer"], overrides, Budget())
+        return [entrant.recipe.training.learning_rate for entrant in entrants]
 
     assert rates() == [1.5e-3, 3e-3]
     assert rates("training.learning_rate=0.5") == [0.5, 0.5]
@@ -206,11 +213,11 @@ def test_who_wins_over_whom(recipe: Path) -> None:
             Budget(100),
             "a budget of 100 parameters is too small for conv: with 320 tokens and a width of 16",
         ),
-        (["conv"], ["convv:model.dropout=0"], Budget(), "no lane 'convv'. Did you mean 'conv'?"),
+        (["conv"], ["convv:model.dropout=0"], Budget(), "no entrant 'convv'. Did you mean 'conv'?"),
         (["conv"], ["conv:tokenizer.vocabulary=300"], Budget(), "only model and training may differ"),
         (["conv"], ["conv:decoding.beam=1"], Budget(), "set it for all"),
         (["conv"], ["conv:model.width=64"], Budget(), "says what a budget"),
-        (["conv", "transformer"], ["model.heads=4"], Budget(), "lane conv: unknown setting 'model.heads' (--set"),
+        (["conv", "transformer"], ["model.heads=4"], Budget(), "entrant conv: unknown setting 'model.heads' (--set"),
         (["conv"], ["conv:training.clipp=1"], Budget(), "Did you mean 'training.clip'?"),
     ],
 )
@@ -246,7 +253,7 @@ def test_what_there_is_to_read_is_looked_for_first(recipe: Path, tmp_path: Path)
 def test_another_race_in_the_same_folder_is_refused_at_once(
     recipe: Path, finished: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:
-    """Also when the lane that differs is not the first."""
+    """Also when the entrant that differs is not the first."""
     trained: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "train", lambda *given, **more: trained.append(given))
@@ -258,35 +265,35 @@ def test_another_race_in_the_same_folder_is_refused_at_once(
 # The race
 
 
-def test_lanes_are_run_folders_that_share_a_corpus(recipe: Path, finished: tuple[Path, dict[str, Any]]) -> None:
-    folder, verdict = finished
+def test_entrants_are_run_folders_that_share_a_corpus(recipe: Path, finished: tuple[Path, dict[str, Any]]) -> None:
+    folder, comparison = finished
     for name in ALL:
         assert {"model.safetensors", "config.toml", "metrics.jsonl", "race.json"} <= {
             each.name for each in (folder / name).iterdir()
         }
     assert len(list((recipe.parent / "prepared").iterdir())) == 1
     assert (folder / "race.html").is_file()
-    assert [lane["name"] for lane in verdict["lanes"]] == list(ALL)
+    assert [entrant["name"] for entrant in comparison["lanes"]] == list(ALL)
 
 
 def test_scores_are_those_of_the_translations(recipe: Path, finished: tuple[Path, dict[str, Any]]) -> None:
-    folder, verdict = finished
+    folder, comparison = finished
     test_set, _ = recipe_test_sets(recipes.load(recipe))
-    assert verdict["test_set"] == {"name": "first", "sentences": 16}
-    for lane in verdict["lanes"]:
-        kept = json.loads((folder / lane["name"] / "race.json").read_text(encoding="utf-8"))
+    assert comparison["test_set"] == {"name": "first", "sentences": 16}
+    for entrant in comparison["lanes"]:
+        kept = json.loads((folder / entrant["name"] / "race.json").read_text(encoding="utf-8"))
         bleu, chrf, _ = score(kept["translations"], test_set.references)
-        assert [each["value"] for each in lane["scores"]] == pytest.approx([bleu.value, chrf.value])
-        for found, plain in zip(lane["scores"], (bleu, chrf), strict=True):
+        assert [each["value"] for each in entrant["scores"]] == pytest.approx([bleu.value, chrf.value])
+        for found, plain in zip(entrant["scores"], (bleu, chrf), strict=True):
             assert found["signature"].startswith(plain.signature)
             assert found["low"] <= found["high"]
-        assert lane["parameters"] <= verdict["lanes"][-1]["parameters"]
-        assert lane["updates"] == 4
-        assert [point["update"] for point in lane["curve"]] == [2, 4]
-        assert 0 < lane["curve"][0]["seconds"] < lane["curve"][1]["seconds"] == lane["seconds"]
-        assert lane["speed"]["sentences_per_second"] > 0
-    pairs = {(pair["a"], pair["b"]): pair["metrics"][0]["value"] for pair in verdict["pairs"]}
-    values = {lane["name"]: lane["scores"][0]["value"] for lane in verdict["lanes"]}
+        assert entrant["parameters"] <= comparison["lanes"][-1]["parameters"]
+        assert entrant["updates"] == 4
+        assert [point["update"] for point in entrant["curve"]] == [2, 4]
+        assert 0 < entrant["curve"][0]["seconds"] < entrant["curve"][1]["seconds"] == entrant["seconds"]
+        assert entrant["speed"]["sentences_per_second"] > 0
+    pairs = {(pair["a"], pair["b"]): pair["metrics"][0]["value"] for pair in comparison["pairs"]}
+    values = {entrant["name"]: entrant["scores"][0]["value"] for entrant in comparison["lanes"]}
     assert len(pairs) == 6
     for (a, b), difference in pairs.items():
         assert difference == pytest.approx(values[b] - values[a])
@@ -325,8 +332,8 @@ def test_an_interrupted_race_goes_on(recipe: Path, tmp_path: Path, monkeypatch: 
         return SimpleNamespace(reason="interrupted") if run.name == "transformer" else done
 
     monkeypatch.setattr(running, "train", interrupted)
-    verdict, said = run(recipe, tmp_path / "race")
-    assert not verdict
+    comparison, said = run(recipe, tmp_path / "race")
+    assert not comparison
     assert "stopped and saved. Go on with: " in said
     monkeypatch.setattr(running, "train", real)
     for broken in ("compare_entrants", "measure"):  # Ctrl-C while nothing is trained
@@ -338,8 +345,8 @@ def test_an_interrupted_race_goes_on(recipe: Path, tmp_path: Path, monkeypatch: 
             patch.setattr(running, broken, pressed)
             with pytest.raises(KeyboardInterrupt):
                 run(recipe, tmp_path / "race")
-    verdict, _ = run(recipe, tmp_path / "race")
-    assert len(verdict["lanes"]) == 2
+    comparison, _ = run(recipe, tmp_path / "race")
+    assert len(comparison["lanes"]) == 2
 
 
 def test_another_test_set_is_measured_anew(recipe: Path, tmp_path: Path) -> None:

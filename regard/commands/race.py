@@ -28,7 +28,7 @@ def race(
     overrides: Annotated[
         list[str],
         typer.Option(
-            "--set", metavar="[LANE:]KEY=VALUE",
+            "--set", metavar="[NAME:]KEY=VALUE",
             help="Override a setting of all, or of one: conv:training.clip=0.1. Repeatable.",
         ),
     ] = [],  # noqa: B006
@@ -40,7 +40,7 @@ def race(
 ) -> None:  # fmt: skip
     """Train architectures on the same text with the same budget, and write one page that compares them.
 
-    Each lane is a run folder inside that of the race; Ctrl-C saves and leaves.
+    Each entrant is a run folder inside that of the race; Ctrl-C saves and leaves.
     """
     names = [name.strip() for name in architectures.split(",") if name.strip()]
     console = Console()

@@ -48,7 +48,8 @@ def create_app(
 ) -> FastAPI:
     """The whole server as an ASGI app; `hosts` are the names that it answers to, None: any.
 
-    `access` says who may ask, and how often; left out, all may. `folders` are those that the models come from; a task's page may find more there.
+    `access` says who may ask, and how often; left out, all may. `folders` are those that the models come from; a task's
+    page may find more there.
     """
     for name, model in models.items():
         if (task := task_of(model)).serve is None:

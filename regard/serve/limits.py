@@ -17,7 +17,7 @@ class Limits:
     characters: int = 2_000
     """Of one text, or of one prompt."""
     classified_characters: int = 20_000
-    """Of one text that only gets a label: reading is quicker than writing."""
+    """Of one text that only gets a label or a vector: reading is quicker than writing."""
     attention_characters: int = 1_000
     """Of all texts of a request that asks for attention: such an answer may be ten thousand times as long as its text."""
     attention_numbers: int = 2_500_000

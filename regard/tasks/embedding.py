@@ -219,7 +219,8 @@ def neighbours(
     """The words nearest to one or to each of several, in a model's embedding.
 
     They are sought among the words of its training text that are one token, where that text is found, else in the vocabulary;
-    or among all words of `words`, a file or lines of any text. `page` is an HTML file with a map of them. Of translation, `side` is source or target.
+    or among all words of `words`, a file or lines of any text. `page` is an HTML file with a map of them. Of translation,
+    `side` is source or target.
     """
     from regard.data.corpus import read_lines
 

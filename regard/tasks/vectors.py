@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from regard import config
+from regard.cancellation import check_cancelled
 from regard.data.tokenizer import Side, Tokenizer
 from regard.decoding.batches import in_batches
 from regard.errors import UsageError, did_you_mean
+from regard.errors import shown as quoted
 from regard.tasks.neighbours import (
     Neighbours,
     WordVectors,
@@ -165,7 +167,7 @@ class TextVectors(ABC):
             return self.usual_pool
         if pool not in self.pools:
             raise UsageError(
-                f"no `pool` {pool!r}.{did_you_mean(str(pool), self.pools)} A model for {self.recipe.task} "
+                f"no `pool` {quoted(pool)}.{did_you_mean(str(pool), self.pools)} A model for {self.recipe.task} "
                 f"has {', '.join(self.pools)}"
             )
         return pool
@@ -188,6 +190,7 @@ class TextVectors(ABC):
         found: list[Tensor] = [torch.empty(0)] * len(windows)
         with torch.inference_mode():
             for batch in in_batches([len(window.ids) for window in windows], BATCH_TOKENS, 1):
+                check_cancelled()
                 chosen = [windows[index] for index in batch]
                 parts = torch.split(self._states(chosen), [len(window.ids) for window in chosen])
                 for index, window, states in zip(batch, chosen, parts, strict=True):

@@ -10,20 +10,20 @@ from playwright.sync_api import expect
 from regard.experiments.race.page import write_race
 from tests.browser.conftest import Open
 from tests.browser.reading import NARROW, attributes, fits, texts, until
-from tests.view.races import BUCKETS, LANES, verdict
+from tests.view.races import BUCKETS, ENTRANTS, comparison
 
 
 @pytest.fixture(scope="module")
 def race_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("race") / "race.html"
-    write_race(path, verdict())
+    write_race(path, comparison())
     return path
 
 
 def test_every_number_has_its_place(open_page: Open, race_page: Path) -> None:
     page = open_page(race_page)
     expect(page.locator(".sentence")).to_contain_text("transformer is ahead: BLEU 26.00")
-    assert texts(page, "#scores tbody td:first-child") == list(LANES)
+    assert texts(page, "#scores tbody td:first-child") == list(ENTRANTS)
     assert texts(page, "#scores tbody td:nth-child(2)") == [
         "20.00[19.0, 21.0]",
         "23.00[22.0, 24.0]",
@@ -45,8 +45,8 @@ def test_charts_have_a_mark_for_every_value(open_page: Open, race_page: Path) ->
     page = open_page(race_page)
     until(page, "document.querySelectorAll('.chart .axis').length === 7")
     marks = page.locator(".chart").evaluate_all("(all) => all.map((each) => each.querySelectorAll('.mark').length)")
-    of_curve = len(LANES) * 2
-    assert marks == [len(LANES), len(LANES), len(LANES) * len(BUCKETS), *[of_curve] * 4]
+    of_curve = len(ENTRANTS) * 2
+    assert marks == [len(ENTRANTS), len(ENTRANTS), len(ENTRANTS) * len(BUCKETS), *[of_curve] * 4]
     # Whiskers are centred on their marks here, and longer values stand higher.
     heights = attributes(page, ".chart >> nth=0 >> .mark", "transform")
     ups = [float(height.rstrip(")").split(" ")[1]) for height in heights]
@@ -55,7 +55,7 @@ def test_charts_have_a_mark_for_every_value(open_page: Open, race_page: Path) ->
     colours = page.locator(".lane").evaluate_all(
         "(all) => all.map((each) => [each.textContent, getComputedStyle(each).color])"
     )
-    assert len({tuple(pair) for pair in colours}) == len(LANES)
+    assert len({tuple(pair) for pair in colours}) == len(ENTRANTS)
 
 
 def test_pointing_reads_a_value(open_page: Open, race_page: Path) -> None:
@@ -72,7 +72,7 @@ def test_pointing_reads_a_value(open_page: Open, race_page: Path) -> None:
 
 def test_looks_of_a_chosen_sentence(open_page: Open, race_page: Path) -> None:
     page = open_page(race_page)
-    expect(page.locator(".looks figure")).to_have_count(len(LANES))
+    expect(page.locator(".looks figure")).to_have_count(len(ENTRANTS))
     expect(page.locator(".looks .nothing")).to_have_text(
         "It has no attention: the whole sentence reaches the decoder as one state."
     )
@@ -91,8 +91,8 @@ def test_on_a_phone(open_page: Open, race_page: Path, scheme: str) -> None:
     assert min(sizes) >= 10, "letters keep their size"
 
 
-def test_one_lane_alone(open_page: Open, tmp_path: Path) -> None:
-    write_race(tmp_path / "race.html", verdict(("conv",), samples=[]))
+def test_one_entrant_alone(open_page: Open, tmp_path: Path) -> None:
+    write_race(tmp_path / "race.html", comparison(("conv",), samples=[]))
     page = open_page(tmp_path / "race.html")
     expect(page.locator("section")).to_have_count(6)
     expect(page.locator(".sentence")).to_have_text("conv: BLEU 20.00")

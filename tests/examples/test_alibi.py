@@ -176,7 +176,7 @@ def test_the_command_line_takes_it(recipe: Path, tmp_path: Path) -> None:
 
 
 def test_a_process_started_afresh_knows_it(recipe: Path) -> None:
-    """As trials of an ablation, lanes of a race and decoding processes are: they are sent settings or models."""
+    """As trials of an ablation, entrants of a race and decoding processes are: they are sent settings or models."""
     settings = recipes.load(recipe, ALIBI)
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         assert pool.submit(architecture_of, settings.model).result() == "AlibiTransformer"
@@ -187,11 +187,11 @@ def architecture_of(settings: Any) -> str:
 
 
 def test_it_races(recipe: Path) -> None:
-    lanes, _ = build_entrants(
+    entrants, _ = build_entrants(
         recipe, ["transformer", "alibi"], ['data.test={t=["valid.tsv"]}'], Budget(parameters=90_000)
     )
-    assert all(lane.parameters <= 90_000 for lane in lanes)
-    assert [lane.recipe.model.architecture for lane in lanes] == ["transformer", "alibi"]
+    assert all(entrant.parameters <= 90_000 for entrant in entrants)
+    assert [entrant.recipe.model.architecture for entrant in entrants] == ["transformer", "alibi"]
 
 
 def test_its_recipe_is_sound(tmp_path: Path) -> None:

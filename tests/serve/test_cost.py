@@ -13,11 +13,12 @@ from torch import Tensor
 
 from regard.cancellation import Cancelled, cancellable, check_cancelled
 from regard.data.tokenizer import END, PAD
+from regard.decoding.options import Hypothesis
 from regard.serve.batcher import Batcher, Job
 from regard.serve.limits import Limits
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.language_model.generator import TextGenerator
-from regard.tasks.translation.native import Native
+from regard.tasks.translation.native import Native, coverages
 from regard.tasks.translation.splitting import split_text
 from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, SENTENCES, running, until
@@ -73,6 +74,25 @@ def test_a_cost_is_the_tokens_that_are_computed_at_most(tiny_translator: Transla
         assert model.read + model.rows >= cost - parts * width  # the first step has one row for all hypotheses
 
 
+def test_what_speaks_against_a_translation_costs_one_more_pass(
+    tiny_translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed: list[int] = []
+
+    def counted(model: Any, sources: list[list[int]], targets: list[list[int]]) -> Any:
+        passed.extend(len(source) + 1 + 1 + len(target) for source, target in zip(sources, targets, strict=True))
+        return coverages(model, sources, targets)
+
+    monkeypatch.setattr("regard.tasks.translation.translator.coverages", counted)
+    translator, _ = counting(tiny_translator)  # it never ends, so that all that may be written is
+    text = " ".join(SENTENCES[:5])
+    [plain], [dearer] = (translator.cost([text], beam=2, warnings=asked) for asked in (False, True))
+    assert len(passed) == 0
+    translator.translate(text, beam=2, warnings=True)
+    assert len(passed) > 1
+    assert dearer - plain == sum(passed)
+
+
 def test_reading_costs_its_tokens(tiny_classifier: Classifier, tiny_writer: TextGenerator) -> None:
     text = " ".join(SENTENCES)
     tokens = len(tiny_classifier.tokenizer.encode(text))
@@ -93,6 +113,7 @@ def test_reading_costs_its_tokens(tiny_classifier: Classifier, tiny_writer: Text
         ("/attention", {"text": SENTENCES[0], "beam": 10}, "Lower beam"),
         ("/score", {"source": SENTENCES, "target": SENTENCES}, "Send fewer or shorter pairs"),
         ("/classify", {"text": SENTENCES * 2}, "Send fewer or shorter texts"),
+        ("/embed", {"text": SENTENCES * 2}, "Send fewer or shorter texts"),
         ("/generate", {"prompt": "a", "max_new_tokens": 101}, "Lower max_new_tokens"),
         ("/generate", {"prompt": "a", "max_new_tokens": 101, "stream": True}, "Lower max_new_tokens"),
         ("/generate", {"prompt": ["a", "b"], "max_new_tokens": 49}, "Lower max_new_tokens"),
@@ -170,6 +191,10 @@ def test_every_loop_of_every_task_asks_whether_to_go_on(
         lambda: tiny_classifier.classify(SENTENCES[0]),
         lambda: tiny_writer.generate("", max_new_tokens=1),
         lambda: tiny_writer.score(SENTENCES[0]),
+        lambda: tiny_translator.embed(SENTENCES[0]),
+        lambda: tiny_classifier.embed(SENTENCES[0]),
+        lambda: tiny_writer.embed(SENTENCES[0]),
+        lambda: tiny_translator._doubts([[5, 6]], [[Hypothesis((7, 8), 0.0, 0.0, (0.0, 0.0), "length")]]),
     ):
         with cancellable(lambda: True), pytest.raises(Cancelled, match="called off"):
             work()
@@ -214,5 +239,7 @@ def test_long_runs_of_spaces_do_not_cost_their_square() -> None:
         return len(text.split())
 
     text = "word " * 50 + " " * 300_000 + "word"
-    assert " ".join(split_text(text, 40, measure)).split() == text.split()  # by the square, it would take an hour
+    assert (
+        " ".join(part.text for part in split_text(text, 40, measure)).split() == text.split()
+    )  # by the square, it would take an hour
     assert asked < 10 * len(text)

@@ -54,6 +54,7 @@ def test_the_first_answers_who_names_none_and_it_is_documented(asked: httpx.Clie
         ({"text": "a", "model": "no"}, 404, "there is no model 'no'"),
         ({"text": "a", "pool": "meen"}, 422, "Did you mean 'mean'?"),
         ({"text": "a", "model": "prose", "pool": "first"}, 422, "no `pool` 'first'"),
+        ({"text": "a", "pool": "a" * 100_000}, 422, "(100,002 characters)"),
         ({"text": "a" * 2_001}, 422, "at most 2,000"),
         ({"text": ["a"] * 65}, 422, "at most 64"),
         ({"text": []}, 422, "at least one text"),

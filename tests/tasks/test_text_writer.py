@@ -351,7 +351,7 @@ def test_an_empty_text_has_an_end(tokenizer: Tokenizer) -> None:
         assert (found.tokens, found.words) == (["</s>"], 1)
 
 
-# AttentionHead
+# What it looks at
 
 
 @DOCUMENTS

@@ -64,6 +64,9 @@ def test_what_is_usual_follows_from_the_training_text() -> None:
     assert usual_ratio(lengths) == [0.5, 1.4]
     assert usual_ratio(lengths[:10]) == list(USUAL_RATIO)  # too few to say
     assert kinds("a b c d e f", "x y", (0.5, 1.4)) == ["short"]
+    assert kinds("a b c d e f", "x y z", (0.5, 1.4)) == []
+    with_end = ["▁a", "▁b", "▁c", "▁d", "▁e", "▁f", "</s>"], ["▁x", "▁y", "▁z"]
+    assert doubts(*with_end, None, (0.5, 1.4)) == []  # the end of the source is none of the tokens that were counted
 
 
 def test_all_pairs_of_a_batch_are_covered_as_one_alone_is(tiny_translator: regard.Translator) -> None:
@@ -86,6 +89,8 @@ def test_a_translation_tells_them_where_it_is_asked_to(tiny_translator: regard.T
     unseen = [list(each.words) for each in found.warnings if each.kind == "unseen"]
     assert unseen == [each["words"] for each in seen.warnings() if each["kind"] == "unseen"]
     assert json.loads(json.dumps(found.to_dict()))["warnings"] == [each.to_dict() for each in found.warnings]
-    assert tiny_translator.translate("", warnings=True).text == ""
+    empty = tiny_translator.translate("", warnings=True)
+    assert (empty.text, empty.warnings) == ("", [])
+    assert tiny_translator.translate("").warnings is None
     with pytest.raises(UsageError, match="warnings must be True or False"):
         tiny_translator.translate(text, warnings="yes")  # type: ignore[call-overload]

@@ -8,13 +8,13 @@ import numpy as np
 
 from regard.view.arrays import pack_probabilities
 
-LANES = ("rnn", "conv", "transformer")
+ENTRANTS = ("rnn", "conv", "transformer")
 BUCKETS = ((1, 10, 400), (11, 20, 300), (21, 35, 50))
 
 
-def verdict(lanes: tuple[str, ...] = LANES, **changes: Any) -> dict[str, Any]:
-    """Every lane is three points of BLEU better than the one before; the first has no attention."""
-    pairs = [(a, b) for place, a in enumerate(lanes) for b in lanes[place + 1 :]]
+def comparison(entrants: tuple[str, ...] = ENTRANTS, **changes: Any) -> dict[str, Any]:
+    """Every entrant is three points of BLEU better than the one before; the first has no attention."""
+    pairs = [(a, b) for place, a in enumerate(entrants) for b in entrants[place + 1 :]]
     return {
         "name": "toy",
         "languages": "de → en",
@@ -24,20 +24,20 @@ def verdict(lanes: tuple[str, ...] = LANES, **changes: Any) -> dict[str, Any]:
         "beam": 5,
         "test_set": {"name": "test", "sentences": 750},
         "buckets": [{"low": low, "high": high, "sentences": count} for low, high, count in BUCKETS],
-        "lanes": [lane(name, number) for number, name in enumerate(lanes)],
+        "lanes": [entrant(name, number) for number, name in enumerate(entrants)],
         "pairs": [
             {"a": a, "b": b, "metrics": [
-                {"name": name, "value": 3.0 * (lanes.index(b) - lanes.index(a)), "low": 1.0, "high": 5.0, "p_value": 0.001}
+                {"name": name, "value": 3.0 * (entrants.index(b) - entrants.index(a)), "low": 1.0, "high": 5.0, "p_value": 0.001}
                 for name in ("BLEU", "chrF2")]}
             for a, b in pairs
         ],
-        "samples": [sample(lanes, "Ein Hund rennt .", 5), sample(lanes, "Zwei Hunde rennen über die Wiese .", 12)],
+        "samples": [sample(entrants, "Ein Hund rennt .", 5), sample(entrants, "Zwei Hunde rennen über die Wiese .", 12)],
         "command": "regard race toy.toml",
         **changes,
     }  # fmt: skip
 
 
-def lane(name: str, number: int) -> dict[str, Any]:
+def entrant(name: str, number: int) -> dict[str, Any]:
     bleu = 20.0 + 3 * number
     return {
         "name": name,
@@ -63,7 +63,7 @@ def score(name: str, value: float) -> dict[str, Any]:
     return {"name": name, "value": value, "low": value - 1, "high": value + 1, "signature": signature}
 
 
-def sample(lanes: tuple[str, ...], source: str, tokens: int) -> dict[str, Any]:
+def sample(entrants: tuple[str, ...], source: str, tokens: int) -> dict[str, Any]:
     words = [*source.split(), "</s>"]
     weights = np.eye(len(words)) * 0.8 + 0.2 / len(words)
     looks = {"source": words, "target": words, "weights": pack_probabilities(weights)}
@@ -71,6 +71,6 @@ def sample(lanes: tuple[str, ...], source: str, tokens: int) -> dict[str, Any]:
         "source": source,
         "reference": f"the reference of {tokens} tokens",
         "tokens": tokens,
-        "translations": {name: f"{name} wrote this" for name in lanes},
-        "looks": {name: None if name == lanes[0] else looks for name in lanes},
+        "translations": {name: f"{name} wrote this" for name in entrants},
+        "looks": {name: None if name == entrants[0] else looks for name in entrants},
     }

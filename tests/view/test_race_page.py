@@ -12,12 +12,12 @@ from rich.console import Console
 
 from regard.errors import UsageError
 from regard.experiments.race.page import draw_race, headline, render_race, write_race
-from tests.view.races import verdict
+from tests.view.races import comparison
 from tests.view.test_page import Elements
 
 
 def test_the_page_carries_all_numbers_and_asks_nobody() -> None:
-    given = verdict()
+    given = comparison()
     page = Elements(render_race(given))
     data = json.loads(page.texts["script"][0])
     assert data.pop("headline") == headline(given)
@@ -26,13 +26,13 @@ def test_the_page_carries_all_numbers_and_asks_nobody() -> None:
 
 
 def test_texts_stay_texts() -> None:
-    given = verdict(name="</title><script>hacked()</script>")
+    given = comparison(name="</title><script>hacked()</script>")
     for place, text in enumerate(
         ["</script><script>hacked()</script>", "/*SCRIPT*/ <!--TITLE--> /*DATA*/ half \ud83d"]
     ):
         given["samples"][place]["source"] = text
         given["samples"][place]["translations"]["conv"] = text
-    harmless = Elements(render_race(verdict()))
+    harmless = Elements(render_race(comparison()))
     page = Elements(render_race(given).encode("utf-8").decode("utf-8"))
     assert [tag for tag, _ in page.tags] == [tag for tag, _ in harmless.tags]
     data = json.loads(page.texts["script"][0])
@@ -42,16 +42,16 @@ def test_texts_stay_texts() -> None:
 
 
 def test_the_headline_says_who_won_and_how_surely() -> None:
-    given = verdict()
+    given = comparison()
     assert headline(given) == "transformer is ahead: BLEU 26.00, 3.00 more than conv (p = 0.001)"
     given["pairs"][-1]["metrics"][0]["p_value"] = 0.3
     assert headline(given).startswith("transformer is ahead, though chance could have done it: BLEU 26.00")
-    assert headline(verdict(("conv",))) == "conv: BLEU 20.00"
+    assert headline(comparison(("conv",))) == "conv: BLEU 20.00"
 
 
-def test_the_order_of_the_lanes_does_not_matter() -> None:
+def test_the_order_of_the_entrants_does_not_matter() -> None:
     """The last pair compares the two best either way round; its difference changes sign, the words do not."""
-    given = verdict()
+    given = comparison()
     turned = deepcopy(given)
     turned["lanes"].reverse()
     for pair in turned["pairs"]:
@@ -61,7 +61,7 @@ def test_the_order_of_the_lanes_does_not_matter() -> None:
 
 def test_the_table_in_the_terminal_puts_the_best_first() -> None:
     said = io.StringIO()
-    given = verdict()
+    given = comparison()
     given["lanes"][0]["tokens_per_second"] = None
     draw_race(given, Console(file=said, width=80))
     lines = said.getvalue().splitlines()
@@ -76,9 +76,9 @@ def test_the_table_in_the_terminal_puts_the_best_first() -> None:
 
 def test_only_html_and_only_where_one_can_write(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"race\.pdf should end in \.html"):
-        write_race(tmp_path / "race.pdf", verdict())
+        write_race(tmp_path / "race.pdf", comparison())
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot write the page to"):
-        write_race(tmp_path / "file" / "race.html", verdict())
-    write_race(tmp_path / "new" / "race.html", verdict())
-    assert (tmp_path / "new" / "race.html").read_text(encoding="utf-8") == render_race(verdict())
+        write_race(tmp_path / "file" / "race.html", comparison())
+    write_race(tmp_path / "new" / "race.html", comparison())
+    assert (tmp_path / "new" / "race.html").read_text(encoding="utf-8") == render_race(comparison())

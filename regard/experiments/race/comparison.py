@@ -1,4 +1,4 @@
-"""From what the lanes did to who won: scores with their intervals, by length, and what chance could have done."""
+"""From what the entrants did to who won: scores with their intervals, by length, and what chance could have done."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Bucket(NamedTuple):
 
 
 def compare_entrants(
-    lanes: Sequence[Entrant], found: Kept, test_set: TestSet, budget: Budget, command: str
+    entrants: Sequence[Entrant], found: Kept, test_set: TestSet, budget: Budget, command: str
 ) -> dict[str, Any]:
     """All that the page shows, as plain JSON values; docs/race.md describes it."""
-    recipe, names = lanes[0].recipe, list(found)
+    recipe, names = entrants[0].recipe, list(found)
     language = recipe.data.target_language
     buckets = by_length(found[names[0]]["tokens"])
     with progress() as bar:
@@ -90,7 +90,7 @@ def by_length(lengths: Sequence[int]) -> list[Bucket]:
 def compare_all(
     found: Kept, test_set: TestSet, language: str, advance: Callable[[], None]
 ) -> tuple[list[dict[str, Any]], dict[str, list[dict[str, Any]]]]:
-    """Every lane with every other on the same resamples → the pairs, and the scores of each lane."""
+    """Every entrant with every other on the same resamples → the pairs, and the scores of each entrant."""
     names = list(found)
     pairs: list[dict[str, Any]] = []
     scores: dict[str, list[dict[str, Any]]] = {}
@@ -106,12 +106,12 @@ def compare_all(
 
 
 def score_buckets(
-    lane: Mapping[str, Any], buckets: Sequence[Bucket], test_set: TestSet, language: str, advance: Callable[[], None]
+    entrant: Mapping[str, Any], buckets: Sequence[Bucket], test_set: TestSet, language: str, advance: Callable[[], None]
 ) -> list[dict[str, Any]]:
     """BLEU of the sentences of each bucket."""
     found = []
     for bucket in buckets:
-        texts = [lane["translations"][place] for place in bucket.places]
+        texts = [entrant["translations"][place] for place in bucket.places]
         references = [test_set.references[place] for place in bucket.places]
         found.append(score_of(compare(texts, texts, references, worst=0, target_language=language).metrics[0], 0))
         advance()
@@ -130,15 +130,15 @@ def difference_of(metric: MetricComparison) -> dict[str, Any]:
 
 
 def samples_of(found: Kept, test_set: TestSet) -> list[dict[str, Any]]:
-    """The sentences that are shown, each with what every lane made of it."""
+    """The sentences that are shown, each with what every entrant made of it."""
     first = next(iter(found.values()))
     return [
         {
             "source": test_set.sources[place],
             "reference": test_set.references[place],
             "tokens": first["tokens"][place],
-            "translations": {name: lane["translations"][place] for name, lane in found.items()},
-            "looks": {name: lane["looks"].get(str(place)) for name, lane in found.items()},
+            "translations": {name: entrant["translations"][place] for name, entrant in found.items()},
+            "looks": {name: entrant["looks"].get(str(place)) for name, entrant in found.items()},
         }
         for place in map(int, first["looks"])
     ]

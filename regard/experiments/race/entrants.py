@@ -17,7 +17,7 @@ from regard.tasks.registry import count_parameters
 STEP = 16  # widths are multiples of it, which suits every processor
 ENDLESS = 1_000_000_000  # updates, where time is what ends
 
-# What suits an architecture better than settings that were found for another. It holds for a lane that is not of the
+# What suits an architecture better than settings that were found for another. It holds for an entrant that is not of the
 # recipe's own architecture, and every --set wins over it.
 SUITED: dict[str, tuple[str, ...]] = {
     # Gradients through many steps of recurrence may explode.
@@ -30,7 +30,7 @@ SUITED: dict[str, tuple[str, ...]] = {
 
 
 class Budget(NamedTuple):
-    """What all lanes get alike. Neither: as many parameters as the recipe's own model has."""
+    """What all entrants get alike. Neither: as many parameters as the recipe's own model has."""
 
     parameters: int | None = None
     minutes: float | None = None
@@ -47,7 +47,7 @@ class Entrant(NamedTuple):
 def build_entrants(
     path: Path, names: Sequence[str], overrides: Iterable[str], budget: Budget, data: Path | None = None
 ) -> tuple[list[Entrant], Budget]:
-    """A lane for each name, in the order given, and what each may have; what cannot run is said before anything does."""
+    """An entrant for each name, in the order given, and what each may have; what cannot run is said before anything does."""
     if budget.parameters is not None and budget.minutes is not None:
         raise UsageError("`parameters` and `minutes` are two ways to be fair; give one of them")
     shared, own = sort_overrides(overrides, names)
@@ -57,25 +57,25 @@ def build_entrants(
     as_given = recipe.model.architecture if budget == Budget() else None
     if as_given is not None:
         budget = Budget(parameters_of(recipe.model, recipe.tokenizer))
-    lanes, mistakes = [], []
+    entrants, mistakes = [], []
     for name in names:
         given = [*settings_of(name, recipe, budget), *shared, *own[name], f"model.architecture={name}"]
         try:
-            entrant = recipes.load_as(config.TranslationRecipe, path, given, folder=data)
+            changed = recipes.load_as(config.TranslationRecipe, path, given, folder=data)
         except ConfigError as error:
-            mistakes += [f"lane {name}: {mistake}" for mistake in error.mistakes]
+            mistakes += [f"entrant {name}: {mistake}" for mistake in error.mistakes]
             continue
         if budget.parameters is not None and name != as_given:
             if fixed := [each for each in own[name] if each.startswith("model.width")]:
                 raise UsageError(
                     f"--set {name}:{fixed[0]} says what a budget of parameters should find; give one of them"
                 )
-            entrant = replace(entrant, model=widest(entrant.model, entrant.tokenizer, budget.parameters))
-        lanes.append(Entrant(name, entrant, parameters_of(entrant.model, entrant.tokenizer)))
+            changed = replace(changed, model=widest(changed.model, changed.tokenizer, budget.parameters))
+        entrants.append(Entrant(name, changed, parameters_of(changed.model, changed.tokenizer)))
     if mistakes:
-        hint = "A setting of one lane is given as --set LANE:section.key=value."
+        hint = "A setting of one entrant is given as --set NAME:section.key=value."
         raise ConfigError([*mistakes, hint])
-    return lanes, budget
+    return entrants, budget
 
 
 def check_names(names: Sequence[str], known: Mapping[str, object]) -> None:
@@ -89,25 +89,27 @@ def check_names(names: Sequence[str], known: Mapping[str, object]) -> None:
 
 
 def sort_overrides(overrides: Iterable[str], names: Sequence[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """Overrides of all lanes, and of each: `conv:training.learning_rate=1e-3` is of the lane conv alone."""
+    """Overrides of all entrants, and of each: `conv:training.learning_rate=1e-3` is of the entrant conv alone."""
     shared: list[str] = []
     own: dict[str, list[str]] = {name: [] for name in names}
     for override in overrides:
-        lane, colon, rest = override.partition(":")
-        if not colon or not re.fullmatch(r"[\w-]+", lane):  # a colon after "=" belongs to the value
+        entrant, colon, rest = override.partition(":")
+        if not colon or not re.fullmatch(r"[\w-]+", entrant):  # a colon after "=" belongs to the value
             shared.append(override)
-        elif lane not in own:
-            lanes = ", ".join(names)
-            raise UsageError(f"--set {override}: no lane {lane!r}.{did_you_mean(lane, names)} There are {lanes}")
+        elif entrant not in own:
+            entrants = ", ".join(names)
+            raise UsageError(
+                f"--set {override}: no entrant {entrant!r}.{did_you_mean(entrant, names)} There are {entrants}"
+            )
         elif re.split("[.=]", rest)[0].strip() in ("data", "tokenizer", "decoding", "name", "task"):
-            raise UsageError(f"--set {override}: only model and training may differ between lanes; set it for all")
+            raise UsageError(f"--set {override}: only model and training may differ between entrants; set it for all")
         else:
-            own[lane].append(rest)
+            own[entrant].append(rest)
     return shared, own
 
 
 def settings_of(name: str, recipe: config.TranslationRecipe, budget: Budget) -> list[str]:
-    """What a lane has besides the recipe and what is set by hand, which wins.
+    """What an entrant has besides the recipe and what is set by hand, which wins.
 
     Of another architecture than its own, the recipe's model gives only its size and whether embeddings are tied;
     positions that no sentence reaches would only eat up parameters where they are learned.

@@ -1,4 +1,4 @@
-"""What one lane did, measured once and kept as JSON in its run folder: translations, curves, speed, memory, looks."""
+"""What one entrant did, measured once and kept as JSON in its run folder: translations, curves, speed, memory, looks."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ ROUNDS = 3  # … so often by each
 
 
 def measure(
-    lanes: Sequence[Entrant], folder: Path, test_set: TestSet, say: Callable[[str], None]
+    entrants: Sequence[Entrant], folder: Path, test_set: TestSet, say: Callable[[str], None]
 ) -> dict[str, dict[str, Any]]:
-    """By lane, what is kept of it; only what is missing, or of another model or test set, is measured."""
+    """By entrant, what is kept of it; only what is missing, or of another model or test set, is measured."""
     found: dict[str, dict[str, Any]] = {}
-    for lane in lanes:
-        stamp = stamp_of(lane, folder, test_set)
-        kept = read_results(folder / lane.name)
+    for entrant in entrants:
+        stamp = stamp_of(entrant, folder, test_set)
+        kept = read_results(folder / entrant.name)
         if kept.get("stamp") != stamp:
-            say(f"measuring {lane.name}: memory, translations, looks")
-            kept = {"stamp": stamp, **measured(lane, folder / lane.name, test_set)}
-            write_json(folder / lane.name / RESULTS, kept)
-        found[lane.name] = kept
+            say(f"measuring {entrant.name}: memory, translations, looks")
+            kept = {"stamp": stamp, **measured(entrant, folder / entrant.name, test_set)}
+            write_json(folder / entrant.name / RESULTS, kept)
+        found[entrant.name] = kept
     if any(each.get("speed", {}).get("beside") != list(found) for each in found.values()):
         say("timing how fast each decodes, in turns")
         for name, speed in decoding_speed(list(found), folder, test_set).items():
@@ -55,14 +55,14 @@ def measure(
     return found
 
 
-def stamp_of(lane: Entrant, folder: Path, test_set: TestSet) -> dict[str, Any]:
+def stamp_of(entrant: Entrant, folder: Path, test_set: TestSet) -> dict[str, Any]:
     """What results are of: the model to the bit, the sentences, and how they are decoded."""
     pairs = json.dumps([test_set.sources, test_set.references]).encode()
     return {
         "format": FORMAT,
-        "model": hashlib.sha256((folder / lane.name / MODEL).read_bytes()).hexdigest()[:16],
+        "model": hashlib.sha256((folder / entrant.name / MODEL).read_bytes()).hexdigest()[:16],
         "test_set": hashlib.sha256(pairs).hexdigest()[:16],
-        "decoding": vars(lane.recipe.decoding),
+        "decoding": vars(entrant.recipe.decoding),
     }
 
 
@@ -80,19 +80,19 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
         temporary.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
 
 
-def measured(lane: Entrant, folder: Path, test_set: TestSet) -> dict[str, Any]:
-    """All that one lane alone can tell."""
+def measured(entrant: Entrant, folder: Path, test_set: TestSet) -> dict[str, Any]:
+    """All that one entrant alone can tell."""
     translator = regard.load(folder, task="translation")
     places = spread_over_length(tokens_of(translator, test_set.sources), translator.longest)
     return {
-        "name": lane.name,
-        "parameters": lane.parameters,
-        "model": vars(lane.recipe.model),
-        "training": vars(lane.recipe.training),
+        "name": entrant.name,
+        "parameters": entrant.parameters,
+        "model": vars(entrant.recipe.model),
+        "training": vars(entrant.recipe.training),
         "updates": translator.provenance["updates"],
         "training_pairs": translator.provenance["training_examples"],
         **curve_of(folder),
-        "memory": training_memory(lane.recipe),
+        "memory": training_memory(entrant.recipe),
         "tokens": tokens_of(translator, test_set.sources),
         "translations": translate_all(translator, test_set.sources),
         "looks": {str(place): look(translator, test_set.sources[place]) for place in places},
@@ -146,7 +146,7 @@ def look(translator: Translator, source: str) -> dict[str, Any] | None:
 
 
 def decoding_speed(names: Sequence[str], folder: Path, test_set: TestSet) -> dict[str, dict[str, Any]]:
-    """Greedy, with one thread, the same sentences: a round of every lane after the other, so that noise hits all alike."""
+    """Greedy, with one thread, the same sentences: a round of every entrant after the other, so that noise hits all alike."""
     translators = {name: regard.load(folder / name, task="translation") for name in names}
     sources = evenly(test_set.sources, TIMED)
     rounds: dict[str, list[dict[str, float]]] = {name: [] for name in names}
@@ -168,8 +168,8 @@ def decoding_speed(names: Sequence[str], folder: Path, test_set: TestSet) -> dic
         name: {
             "beside": list(names),
             "sentences": len(sources),
-            "sentences_per_second": statistics.median(each["sentences"] for each in of_lane),
-            "tokens_per_second": statistics.median(each["tokens"] for each in of_lane),
+            "sentences_per_second": statistics.median(each["sentences"] for each in of_entrant),
+            "tokens_per_second": statistics.median(each["tokens"] for each in of_entrant),
         }
-        for name, of_lane in rounds.items()
+        for name, of_entrant in rounds.items()
     }

@@ -1,6 +1,6 @@
 """What a race found, as a table in the terminal and as one HTML file that needs nothing else.
 
-`verdict` is what regard/experiments/race/verdict.py gives: plain JSON values, which the page carries along.
+`comparison` is what regard/experiments/race/comparison.py gives: plain JSON values, which the page carries along.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ BODY = (
 )
 MEGA = 1_000_000
 
-Verdict = Mapping[str, Any]
+Comparison = Mapping[str, Any]
 
 
-def headline(verdict: Verdict) -> str:
+def headline(comparison: Comparison) -> str:
     """Who won, by how much, and whether chance could have done it."""
-    first, *others = ranked(verdict)
+    first, *others = ranked(comparison)
     best = first["scores"][0]
     if not others:
         return f"{first['name']}: {best['name']} {best['value']:.2f}"
     second = others[0]
     ahead = best["value"] - second["scores"][0]["value"]
-    p_value = p_value_of(verdict, first["name"], second["name"])
+    p_value = p_value_of(comparison, first["name"], second["name"])
     verb = "is ahead" if p_value < CHANCE else "is ahead, though chance could have done it"
     return (
         f"{first['name']} {verb}: {best['name']} {best['value']:.2f}, {ahead:.2f} more than {second['name']} "
@@ -47,34 +47,34 @@ def headline(verdict: Verdict) -> str:
     )
 
 
-def ranked(verdict: Verdict) -> list[dict[str, Any]]:
-    """The lanes, best BLEU first."""
-    return sorted(verdict["lanes"], key=lambda lane: -lane["scores"][0]["value"])
+def ranked(comparison: Comparison) -> list[dict[str, Any]]:
+    """The entrants, best BLEU first."""
+    return sorted(comparison["lanes"], key=lambda entrant: -entrant["scores"][0]["value"])
 
 
-def p_value_of(verdict: Verdict, one: str, other: str) -> float:
-    """How often chance alone would separate two equal lanes as far in BLEU."""
-    (pair,) = (each for each in verdict["pairs"] if {each["a"], each["b"]} == {one, other})
+def p_value_of(comparison: Comparison, one: str, other: str) -> float:
+    """How often chance alone would separate two equal entrants as far in BLEU."""
+    (pair,) = (each for each in comparison["pairs"] if {each["a"], each["b"]} == {one, other})
     return float(pair["metrics"][0]["p_value"])
 
 
-def draw_race(verdict: Verdict, console: Console) -> None:
-    """The tables in a terminal, the best first: what each lane scored, and what it cost."""
-    first, *_ = lanes = ranked(verdict)
+def draw_race(comparison: Comparison, console: Console) -> None:
+    """The tables in a terminal, the best first: what each entrant scored, and what it cost."""
+    first, *_ = entrants = ranked(comparison)
     costs = ("parameters", "updates", "minutes", "tokens/s", "sentences/s", "memory")
     scores = [f"{each['name']}, 95 %" for each in first["scores"]]
     results, efforts = table_of(*scores, f"p against {first['name']}"), table_of(*costs)
-    for lane in lanes:
-        found = [f"{each['value']:.2f} [{each['low']:.1f}, {each['high']:.1f}]" for each in lane["scores"]]
-        p_value = "" if lane is first else f"{p_value_of(verdict, first['name'], lane['name']):.3f}"
-        results.add_row(lane["name"], *found, p_value)
-        speed = lane["tokens_per_second"]
+    for entrant in entrants:
+        found = [f"{each['value']:.2f} [{each['low']:.1f}, {each['high']:.1f}]" for each in entrant["scores"]]
+        p_value = "" if entrant is first else f"{p_value_of(comparison, first['name'], entrant['name']):.3f}"
+        results.add_row(entrant["name"], *found, p_value)
+        speed = entrant["tokens_per_second"]
         efforts.add_row(
-            lane["name"], f"{lane['parameters']:,}", f"{lane['updates']:,}", f"{lane['seconds'] / 60:.1f}",
-            "–" if speed is None else f"{speed:,.0f}", f"{lane['speed']['sentences_per_second']:,.0f}",
-            f"{lane['memory'] / MEGA:,.0f} MB",
+            entrant["name"], f"{entrant['parameters']:,}", f"{entrant['updates']:,}", f"{entrant['seconds'] / 60:.1f}",
+            "–" if speed is None else f"{speed:,.0f}", f"{entrant['speed']['sentences_per_second']:,.0f}",
+            f"{entrant['memory'] / MEGA:,.0f} MB",
         )  # fmt: skip
-    console.print(Text(f"\n{headline(verdict)}", "bold"))
+    console.print(Text(f"\n{headline(comparison)}", "bold"))
     console.print(results)
     for each in first["scores"]:
         console.print(Text(f"{each['name']}: {each['signature']}", "dim"), soft_wrap=True)
@@ -84,19 +84,19 @@ def draw_race(verdict: Verdict, console: Console) -> None:
 
 def table_of(*columns: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("lane", no_wrap=True)
+    table.add_column("entrant", no_wrap=True)
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
-def write_race(path: Path, verdict: Verdict) -> None:
+def write_race(path: Path, comparison: Comparison) -> None:
     """Write the page, making its folder if need be."""
     check_name(path)
-    write_document(path, render_race(verdict))
+    write_document(path, render_race(comparison))
 
 
-def render_race(verdict: Verdict) -> str:
+def render_race(comparison: Comparison) -> str:
     """The page as text."""
-    data = {**verdict, "headline": headline(verdict)}
-    return document(f"{verdict['name']}: a race · regard", BODY, ["chart", "race"], SCRIPTS, data)
+    data = {**comparison, "headline": headline(comparison)}
+    return document(f"{comparison['name']}: a race · regard", BODY, ["chart", "race"], SCRIPTS, data)

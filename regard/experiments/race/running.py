@@ -1,6 +1,6 @@
-"""A race from beginning to end: line up, train one after another, measure, compare_entrants, write the page.
+"""A race from beginning to end: line up, train one after another, measure, compare, write the page.
 
-Each lane is an ordinary run folder inside the race's, so that what was killed goes on, and what is finished is not
+Each entrant is an ordinary run folder inside the race's, so that what was killed goes on, and what is finished is not
 repeated.
 """
 
@@ -33,24 +33,24 @@ class Race:
     """What a race came to."""
 
     folder: Path
-    """Holds the run folder of each lane."""
+    """Holds the run folder of each entrant."""
     page: Path
     finished: bool
-    """Whether all lanes came to their end; if not, the same call goes on."""
-    verdict: Mapping[str, Any] = field(default_factory=dict)
+    """Whether all entrants came to their end; if not, the same call goes on."""
+    comparison: Mapping[str, Any] = field(default_factory=dict)
     """All that the page shows; docs/race.md describes it."""
 
     def draw(self, console: Console) -> None:
         """The tables in a terminal, the best first."""
-        draw_race(self.verdict, console)
+        draw_race(self.comparison, console)
 
     def write(self, path: str | Path) -> None:
         """The page."""
-        write_race(Path(path), self.verdict)
+        write_race(Path(path), self.comparison)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return dict(self.verdict)
+        return dict(self.comparison)
 
 
 def race(
@@ -78,45 +78,45 @@ def race(
     if page is not None:
         check_name(page)
     budget = Budget(parameters, minutes)
-    lanes, budget = build_entrants(path, architectures, overrides, budget, None if data is None else Path(data))
-    settings = lanes[0].recipe
+    entrants, budget = build_entrants(path, architectures, overrides, budget, None if data is None else Path(data))
+    settings = entrants[0].recipe
     folder = Path(run) if run is not None else Path("runs") / f"{settings.name}-race"
     page = page or folder / PAGE
     test_set = find_test_set(settings, path, test)
-    for lane in lanes:
-        check_same_run(folder / lane.name, lane.recipe)
+    for entrant in entrants:
+        check_same_run(folder / entrant.name, entrant.recipe)
     make_folder(folder)
-    verdict = run_and_judge(lanes, folder, test_set, budget, console, command)
-    if verdict is None:
+    comparison = run_and_compare(entrants, folder, test_set, budget, console, command)
+    if comparison is None:
         return Race(folder, page, finished=False)
-    write_json(folder / RESULTS, verdict)
-    found = Race(folder, page, True, verdict)
+    write_json(folder / RESULTS, comparison)
+    found = Race(folder, page, True, comparison)
     found.write(page)
     return found
 
 
-def run_and_judge(
-    lanes: Sequence[Entrant], folder: Path, test_set: TestSet, budget: Budget, console: Console, command: str
+def run_and_compare(
+    entrants: Sequence[Entrant], folder: Path, test_set: TestSet, budget: Budget, console: Console, command: str
 ) -> dict[str, Any] | None:
-    """The verdict, or None if somebody stopped a lane, which saved itself."""
+    """The comparison, or None if somebody stopped an entrant, which saved itself."""
 
     def say(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     again = f" Go on with: {command}" if command else ""
     try:
-        if not run_all(lanes, folder, console):
+        if not run_all(entrants, folder, console):
             say(f"stopped and saved.{again}")
             return None
-        found = measure(lanes, folder, test_set, say)
-        return compare_entrants(lanes, found, test_set, budget, command)
-    except KeyboardInterrupt:  # between two lanes, or while measuring: what is finished is kept
+        found = measure(entrants, folder, test_set, say)
+        return compare_entrants(entrants, found, test_set, budget, command)
+    except KeyboardInterrupt:  # between two entrants, or while measuring: what is finished is kept
         say(f"stopped; what is finished is kept.{again}")
         raise
 
 
 def find_test_set(recipe: config.TranslationRecipe, path: Path, name: str | None) -> TestSet:
-    """What the lanes are judged by: the test set of that name, or the recipe's first; all files must be there."""
+    """What the entrants are judged by: the test set of that name, or the recipe's first; all files must be there."""
     if not recipe.data.test:
         raise UsageError(
             f"{path} names no test set, which a race is judged by; add [data.test] and NAME = [FILE, FILE]"
@@ -126,11 +126,11 @@ def find_test_set(recipe: config.TranslationRecipe, path: Path, name: str | None
     return choose(recipe_test_sets(recipe), name)[0]
 
 
-def run_all(lanes: Sequence[Entrant], folder: Path, console: Console) -> bool:
-    """Train each lane with the whole machine to itself → whether all came to their end."""
-    for number, lane in enumerate(lanes, start=1):
-        console.rule(f"{lane.name}, {number} of {len(lanes)}: width {lane.recipe.model.width}, "
-                     f"{lane.parameters:,} parameters", align="left")  # fmt: skip
-        if train(lane.recipe, run=folder / lane.name, show=console).reason == "interrupted":
+def run_all(entrants: Sequence[Entrant], folder: Path, console: Console) -> bool:
+    """Train each entrant with the whole machine to itself → whether all came to their end."""
+    for number, entrant in enumerate(entrants, start=1):
+        console.rule(f"{entrant.name}, {number} of {len(entrants)}: width {entrant.recipe.model.width}, "
+                     f"{entrant.parameters:,} parameters", align="left")  # fmt: skip
+        if train(entrant.recipe, run=folder / entrant.name, show=console).reason == "interrupted":
             return False
     return True

@@ -191,7 +191,7 @@ class Classifier(TextVectors):
         read = {
             "first": "their beginning",
             "ends": "half from each end",
-            "windows": "all of them, in windows that voted",
+            "windows": "all of them, in windows",
         }
         if not cut and not windowed:
             return ""

@@ -275,13 +275,12 @@ class TextGenerator(TextVectors):
         return read_split(recipe.data, "train")
 
     def about_long(self, cut: int, windowed: int) -> str:
+        if not windowed:
+            return ""
         return (
-            windowed
-            and (
-                f"{windowed:,} text(s) longer than the {self.context} tokens that this model looks back at: "
-                "read was all of them, with a context that slides"
-            )
-        ) or ""
+            f"{windowed:,} text(s) longer than the {self.context} tokens that this model looks back at: "
+            "read was all of them, with a context that slides"
+        )
 
     def look(self, text: str) -> TextAttention:
         """What was expected at each place of a text, and what every head looked at."""

@@ -97,7 +97,7 @@ def _check_looks(service: Service, texts: Sequence[str]) -> None:
 def _costs(
     service: Service, translator: Translator, options: Mapping[str, Any], attention: bool, texts: list[str]
 ) -> list[int]:
-    """Of each text the tokens that are computed; with attention, once to translate and once to look."""
+    """Of each text the tokens that are computed; with attention, to translate and to look."""
     costs = translator.cost(texts, **options)
     if not attention:
         return costs
@@ -106,10 +106,11 @@ def _costs(
 
 
 def _look_costs(service: Service, translator: Translator, options: Mapping[str, Any], texts: list[str]) -> list[int]:
-    """Of each text the tokens that are computed to look at it, unless there would be too much to see."""
+    """Of each text the tokens that are computed to look at it, unless there would be too much to see: it is translated, and
+    then read and written once more, as for warnings."""
     numbers = sum(translator.look_size(text, **options) for text in texts)
     service.check("numbers to look at", numbers, service.limits.attention_numbers, REMEDY)
-    return translator.cost(texts, **options)
+    return translator.cost(texts, **{**options, "warnings": True})
 
 
 def translations(translator: Translator, options: Mapping[str, Any], attention: bool, texts: list[str]) -> list[bytes]:

@@ -152,7 +152,7 @@ class Translator(TextVectors):
             doubted = self._doubts(sources, decoded) if options.get("warnings") else repeat(None)
             found = zip(decoded, doubted, strict=False)
             for of_text in parts:
-                yield self._join(of_text, [next(found) for _ in of_text], search.nbest)
+                yield self._join(of_text, [next(found) for _ in of_text], search.nbest, options.get("warnings", False))
             before += len(block)
 
     def split(self, text: str, sentences: bool = True) -> list[Part]:
@@ -164,9 +164,16 @@ class Translator(TextVectors):
 
     def cost(self, texts: Sequence[str], **options: Unpack[Options]) -> list[int]:
         """Of each text, how many tokens `translate` computes with these options at most: those that are read, and of every
-        hypothesis those that it may write."""
+        hypothesis those that it may write; for warnings, one more pass over what was read and written."""
         search, _ = self.search_options(**options)
-        return [sum(read + search.width * limit for read, limit in self._sizes(text, options)) for text in texts]
+        again = 1 if options.get("warnings") else 0
+        return [
+            sum(
+                read + search.width * limit + again * (read + 1 + limit)  # which begins with a start
+                for read, limit in self._sizes(text, options)
+            )
+            for text in texts
+        ]
 
     def look_size(self, text: str, **options: Unpack[Options]) -> int:
         """How many numbers `attentions` shows of a text at most: every head's weights, the positions, and the tokens of all
@@ -201,6 +208,7 @@ class Translator(TextVectors):
         if "cross" in self.model.attention_names():
             lengths = [1 + max(map(len, pair)) for pair in zip(sources, targets, strict=True)]
             for batch in in_batches(lengths, self.recipe.decoding.batch_tokens, 1):
+                check_cancelled()
                 pairs = [sources[index] for index in batch], [targets[index] for index in batch]
                 covered.update(zip(batch, coverages(self.model, *pairs), strict=True))
         return [
@@ -214,7 +222,7 @@ class Translator(TextVectors):
         ]
 
     def _join(
-        self, parts: list[Part], found: list[tuple[list[Hypothesis], list[Doubt] | None]], nbest: int
+        self, parts: list[Part], found: list[tuple[list[Hypothesis], list[Doubt] | None]], nbest: int, warned: bool
     ) -> Translation:
         """One translation from those of a text's parts; alternatives pair the n-th best of each part."""
         ranks = [
@@ -224,7 +232,7 @@ class Translator(TextVectors):
                 self._glue,
             )
             for rank in range(max((len(best) for best, _ in found), default=0))
-        ] or [Translation("", 0.0, [], [], "empty", parts=0)]
+        ] or [Translation("", 0.0, [], [], "empty", parts=0, warnings=[] if warned else None)]
         return replace(ranks[0], alternatives=ranks) if nbest > 1 else ranks[0]
 
     @property
@@ -334,13 +342,12 @@ class Translator(TextVectors):
         return (source if side == "source" else target for source, target in pairs)
 
     def about_long(self, cut: int, windowed: int) -> str:
+        if not windowed:
+            return ""
         return (
-            windowed
-            and (
-                f"{windowed:,} text(s) longer than the {self.longest} tokens this model was trained for: "
-                "read was all of them, in parts"
-            )
-        ) or ""
+            f"{windowed:,} text(s) longer than the {self.longest} tokens this model was trained for: "
+            "read was all of them, in parts"
+        )
 
     def attention(self, text: str, *, part: int = 0, **options: Unpack[Options]) -> Attention:
         """Translate a text, as `translate` does with these options, and look at every attention weight of one pass of the

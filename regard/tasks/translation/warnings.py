@@ -106,8 +106,9 @@ def doubts(
     found = [] if covered is None else [doubt("unseen", "source", run) for run in unseen_words(covered, source_tokens)]
     found += [doubt("spelled", "source", run) for run in spelled_words(source_tokens)]
     found += [doubt("repeated", "target", run) for run in repeated_words(target_tokens)]
-    if len(source_tokens) >= LONG_ENOUGH:
-        ratio, (least, most) = len(target_tokens) / len(source_tokens), usual_ratio
+    length = sum(token not in SPECIAL for token in source_tokens)  # as training counts them, without the end
+    if length >= LONG_ENOUGH:
+        ratio, (least, most) = len(target_tokens) / length, usual_ratio
         if ratio < least or ratio > most:
             found.append(doubt("short" if ratio < least else "long", "target", range(len(texts["target"]))))
     known = {text.casefold() for text in texts["source"] if _matters(text)}

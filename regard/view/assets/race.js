@@ -1,4 +1,4 @@
-// The page of a race: what each lane scored, by length, over time, how fast, how large, and what it wrote and looked at.
+// The page of a race: what each entrant scored, by length, over time, how fast, how large, and what it wrote and looked at.
 
 /** @type {RacePage} */
 const race = JSON.parse(element("data").textContent);
@@ -79,7 +79,7 @@ function scoreTable() {
         make(
           "tr",
           {},
-          make("th", { scope: "col" }, "lane"),
+          make("th", { scope: "col" }, "entrant"),
           ...columns.map(([title]) => make("th", { scope: "col" }, ...twice(title))),
         ),
       ),
@@ -394,7 +394,7 @@ function footer() {
       { class: "muted" },
       ...scores.flatMap(({ name, signature }) => [`${name}: `, make("code", {}, signature), make("br")]),
       "Intervals hold 95 % of the bootstrap's resamples of the test set; BLEU by length has the same signature on the sentences of each bucket. ",
-      `Decoding was timed greedily with one thread on the same ${speed.sentences} sentences, lanes in turns. Memory is the peak of a fresh process over its first 10 updates, Python and torch included. `,
+      `Decoding was timed greedily with one thread on the same ${speed.sentences} sentences, entrants in turns. Memory is the peak of a fresh process over its first 10 updates, Python and torch included. `,
       "Attention shows where information may flow; it is not by itself an explanation.",
     ),
     make("p", { class: "muted look-for" }, make("code", {}, race.command)),
@@ -418,7 +418,7 @@ element("sections").append(
       ),
     section(
       "Short and long sentences",
-      "Look at the right end: does a lane that squeezes the sentence into one state fall behind as sentences grow, while those that can look back keep up?",
+      "Look at the right end: does an entrant that squeezes the sentence into one state fall behind as sentences grow, while those that can look back keep up?",
       legendOf(),
       lengthChart(),
     ),
@@ -430,7 +430,7 @@ element("sections").append(
     ),
     section(
       "What they cost",
-      "Look at tokens per second beside BLEU: a recurrent layer waits for the token before, the others read a sentence at once. A lane whose sentences are longer is slower per sentence, not per token.",
+      "Look at tokens per second beside BLEU: a recurrent layer waits for the token before, the others read a sentence at once. An entrant whose sentences are longer is slower per sentence, not per token.",
       costBars(),
     ),
     section(
