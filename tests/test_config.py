@@ -675,10 +675,10 @@ def test_every_explanation_leads_to_a_setting() -> None:
 
 
 def test_a_size_s_name_goes_with_its_numbers() -> None:
-    assert recipes.shape_name(recipes.read({})) == "transformer base"
-    assert recipes.shape_name(recipes.read({"model": {"size": "tiny", "norm": "pre"}})) == "transformer tiny"
-    assert recipes.shape_name(recipes.read({"model": {"width": 64, "heads": 4}})) == "transformer of width 64, heads 4"
-    assert recipes.shape_name(recipes.read({"model": {"architecture": "conv"}})) == "conv base"
+    assert recipes.shape_name(recipes.parse({})) == "transformer base"
+    assert recipes.shape_name(recipes.parse({"model": {"size": "tiny", "norm": "pre"}})) == "transformer tiny"
+    assert recipes.shape_name(recipes.parse({"model": {"width": 64, "heads": 4}})) == "transformer of width 64, heads 4"
+    assert recipes.shape_name(recipes.parse({"model": {"architecture": "conv"}})) == "conv base"
 
 
 @pytest.mark.parametrize(

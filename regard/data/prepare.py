@@ -224,7 +224,9 @@ def _build(
     stamps = {name: {**_stamp(path), "sha256": checksum(path)} for name, path in inputs.items()}
     splits, report = builder.build(folder, recipe, workers, show)
     report.check()
-    hashed = {name: file["sha256"] for split in splits.values() for name, file in split["files"].items()}
+    # What our writers counted while they wrote need not be read again; a task's own builder may tell anything of a split.
+    written = [split["files"] for split in splits.values() if isinstance(split, dict) and "files" in split]
+    hashed = {name: file["sha256"] for files in written for name, file in files.items()}
     files = {
         path.name: {**_stamp(path), "sha256": hashed.get(path.name) or checksum(path)}
         for path in sorted(folder.iterdir())
