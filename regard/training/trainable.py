@@ -38,7 +38,8 @@ class Trainable(Protocol):
         ...
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
-        """The next `count` micro-batches after a position in the data, and the position after them."""
+        """The next `count` micro-batches after a position in the data, and the position after them: the epoch, and how many
+        micro-batches of it were taken. Checkpoints keep it, and one that cannot be is taken for damage."""
         ...
 
     def loss(self, model: Any, batch: Any) -> Loss:

@@ -127,9 +127,9 @@ class SpotsTraining(WithoutMovie):
         taken = []
         for _ in range(count):
             order = np.random.default_rng([self.recipe.training.seed, epoch]).permutation(len(self.prepared.train))
-            rows = order[index : index + self.size]
+            rows = order[index * self.size : (index + 1) * self.size]
             taken.append(MicroBatch(rows, len(rows)))
-            epoch, index = (epoch, index + self.size) if index + self.size < len(order) else (epoch + 1, 0)
+            epoch, index = (epoch, index + 1) if (index + 1) * self.size < len(order) else (epoch + 1, 0)
         return taken, (epoch, index)
 
     def loss(self, model: PatchModel, batch: Any) -> Loss:
