@@ -77,7 +77,7 @@ MAY_IMPORT_ALL = {
     "__main__",
     "plugins",
     "runs",
-    "dry_run",
+    "dry_runs",
     "cli",
     "experiments",
 }

@@ -21,7 +21,8 @@ from regard import config
 from regard.config import recipes
 from regard.errors import ConfigError, DataError, RegardError, UsageError
 from regard.evaluation.scores import score
-from regard.experiments.race import measures, running
+from regard.experiments.race import measures
+from regard.experiments.race import race as racing
 from regard.experiments.race.comparison import FEW, by_length
 from regard.experiments.race.entrants import ENDLESS, STEP, Budget, build_entrants, parameters_of, widest
 from regard.experiments.race.footprint import first_updates, own_peak, training_memory
@@ -100,7 +101,7 @@ def run(
     said = io.StringIO()
     budget = options.pop("budget", Budget())
     console = Console(file=said, width=300)
-    found = running.race(
+    found = racing.race(
         recipe, names, parameters=budget.parameters, minutes=budget.minutes, overrides=overrides, run=folder,
         console=console, command="regard race", **options,
     )  # fmt: skip
@@ -256,7 +257,7 @@ def test_another_race_in_the_same_folder_is_refused_at_once(
     """Also when the entrant that differs is not the first."""
     trained: list[Any] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "train", lambda *given, **more: trained.append(given))
+        patch.setattr(racing, "train", lambda *given, **more: trained.append(given))
         with pytest.raises(RegardError, match=r"begun with other settings.*training.clip"):
             run(recipe, finished[0], ALL, "conv:training.clip=0.5")
     assert not trained
@@ -325,24 +326,24 @@ def test_a_finished_race_is_not_repeated(
 
 
 def test_an_interrupted_race_goes_on(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = running.train
+    real = racing.train
 
     def interrupted(recipe: config.TranslationRecipe, *, run: Path, show: Console) -> Any:
         done = real(recipe, run=run, show=show)
         return SimpleNamespace(reason="interrupted") if run.name == "transformer" else done
 
-    monkeypatch.setattr(running, "train", interrupted)
+    monkeypatch.setattr(racing, "train", interrupted)
     comparison, said = run(recipe, tmp_path / "race")
     assert not comparison
     assert "stopped and saved. Go on with: " in said
-    monkeypatch.setattr(running, "train", real)
+    monkeypatch.setattr(racing, "train", real)
     for broken in ("compare_entrants", "measure"):  # Ctrl-C while nothing is trained
 
         def pressed(*given: Any) -> None:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(running, broken, pressed)
+            patch.setattr(racing, broken, pressed)
             with pytest.raises(KeyboardInterrupt):
                 run(recipe, tmp_path / "race")
     comparison, _ = run(recipe, tmp_path / "race")
