@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from regard.experiments.bench.scaling import bench_scaling
     from regard.experiments.bench.smoothing import bench_smoothing
     from regard.experiments.quickstart import Quickstart, quickstart
-    from regard.experiments.race.race import Race, race
+    from regard.experiments.race.racing import Race, race
     from regard.runs import Run, train
     from regard.serve.start import serve
     from regard.tasks.classification.classifier import Classification, Classifier
@@ -131,7 +131,7 @@ _PLACES = {
     "experiments.bench.scaling": ("bench_scaling",),
     "experiments.bench.smoothing": ("bench_smoothing",),
     "experiments.quickstart": ("Quickstart", "quickstart"),
-    "experiments.race.race": ("Race", "race"),
+    "experiments.race.racing": ("Race", "race"),
     "dry_runs": ("DryRun", "dry_run"),
     "serve.start": ("serve",),
     "tasks.classification.classifier": ("Classification", "Classifier"),

@@ -21,8 +21,7 @@ from regard import config
 from regard.config import recipes
 from regard.errors import ConfigError, DataError, RegardError, UsageError
 from regard.evaluation.scores import score
-from regard.experiments.race import measures
-from regard.experiments.race import race as racing
+from regard.experiments.race import measures, racing
 from regard.experiments.race.comparison import FEW, by_length
 from regard.experiments.race.entrants import ENDLESS, STEP, Budget, build_entrants, parameters_of, widest
 from regard.experiments.race.footprint import first_updates, own_peak, training_memory
