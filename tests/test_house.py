@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections import defaultdict
 from pathlib import Path
 
@@ -78,3 +79,10 @@ def test_no_module_is_called_like_another() -> None:
 
 SHARED = {"app", "classification", "language_model", "layers", "page", "tasks", "training", "translation"}
 """Names of one idea that more than one stage has a side of: its settings, its model, its page."""
+
+
+def test_no_script_hides_a_module_of_python() -> None:
+    """A script's own folder is looked in first: beside a `warnings.py`, torch would import that."""
+    scripts = [path for folder in ("benchmarks", "examples") for path in (PACKAGE.parent / folder).glob("*.py")]
+    assert scripts
+    assert not {path.stem for path in scripts} & sys.stdlib_module_names

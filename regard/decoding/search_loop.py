@@ -110,8 +110,7 @@ def search_loop(
             break
         keep = (~over).nonzero().squeeze(1) if over.any() else None
         active = _go_on(active, state, found, totals, width, keep)
-        if keep is not None:
-            finished, count = finished[keep], count[keep]
+        finished, count = (finished, count) if keep is None else (finished[keep], count[keep])
         last = active.last
     return [_ranked(each, number)[:nbest] for number, each in enumerate(hypotheses)]
 

@@ -40,8 +40,9 @@ def serve(
 ) -> None:
     """Serve these models until SIGTERM or Ctrl-C, then finish what was begun.
 
-    `limits` are an object, or some that differ from the usual ones, such as `characters=5000`. `threads` are torch's; left out, as many as there are cores (or OMP_NUM_THREADS says), less one. The log on stderr
-    has a line for each request that was refused or failed, and with `verbose` for every other too.
+    `limits` are an object, or some that differ from the usual ones, such as `characters=5000`. `threads` are torch's;
+    left out, as many as there are cores (or OMP_NUM_THREADS says), less one. The log on stderr has a line for each
+    request that was refused or failed, and with `verbose` for every other too.
 
     For servers that strangers can reach: `key_file` holds a key that must come with every request that computes, and a client may make
     `rate` requests a minute. A client is told by its address; what `X-Forwarded-For` says is believed only of `proxies`, by theirs.

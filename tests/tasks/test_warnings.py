@@ -6,13 +6,18 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
 import regard
+from regard import config
+from regard.attention.record import record
+from regard.data.tokenizer import Tokenizer
 from regard.errors import UsageError
-from regard.tasks.translation.native import coverages
+from regard.tasks.translation.native import coverages, known_pairs
 from regard.tasks.translation.training import usual_ratio
 from regard.tasks.translation.warnings import ALONE, TOGETHER, USUAL_RATIO, coverage, doubts, unseen_words
 from tests.conftest import made_up_sentences
+from tests.tasks.test_vectors import of_translation
 
 SOURCE = ["▁he", "▁co", "mes", "▁home", "▁and", "▁sl", "eeps", ".", "</s>"]  # words: he comes home and sleeps. end
 
@@ -77,6 +82,20 @@ def test_all_pairs_of_a_batch_are_covered_as_one_alone_is(tiny_translator: regar
         assert found.shape == (len(source) + 1,)
         assert found.sum() == pytest.approx(len(target), rel=1e-4)  # each token that was written looks for 1 in all
         np.testing.assert_allclose(found, coverages(tiny_translator.model, [source], [target])[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ["transformer", "rnn-attention", "conv"])
+def test_what_is_covered_is_what_a_record_of_the_whole_model_shows(
+    architecture: str, tiny_tokenizer: Tokenizer, tiny_recipe: config.TranslationRecipe
+) -> None:
+    translator = of_translation(architecture, tiny_tokenizer, tiny_recipe)
+    source, target = (tiny_tokenizer.encode_all(made_up_sentences(seed, 1), "source") for seed in (2, 3))
+    with torch.inference_mode(), record(translator.model) as seen:
+        translator.model(*known_pairs(translator.model, source, target))
+    layers = [seen[name]["weights"] for name in translator.model.attention_names()["cross"]]
+    weights = torch.stack(layers).mean((0, 2))[0]  # [T + 1, K + 1]
+    np.testing.assert_allclose(coverages(translator.model, source, target)[0], coverage(weights.numpy()), atol=1e-9)
+    assert translator.translate(made_up_sentences(4, 1)[0], warnings=True).warnings is not None
 
 
 def test_a_translation_tells_them_where_it_is_asked_to(tiny_translator: regard.Translator) -> None:

@@ -57,8 +57,8 @@ def ablate(
     """Train a recipe again and again with one thing changed, or go on with that, and tell what each change is worth.
 
     `vary` are changes such as `model.heads=1,2`; without any, those of the `preset`: `paper` is Table 3 of the paper, `parts` a
-    Transformer without each of its parts. The recipe may be of any task. Each row is trained with `seeds` seeds in the folder `run`, `workers` at a time (0: one for each core), and judged by the test set `test`. `command` is
-    what the page says made it.
+    Transformer without each of its parts. The recipe may be of any task. Each row is trained with `seeds` seeds in the folder
+    `run`, `workers` at a time (0: one for each core), and judged by the test set `test`. `command` is what the page says made it.
     """
     rows, left_out = read_rows(Path(recipe), overrides, None if data is None else Path(data), vary, preset)
     for reason in left_out:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Protocol
 
@@ -57,9 +58,12 @@ def coverages(
     model: Model, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> list[NDArray[np.float32]]:
     """Of each pair how much attention each source token, and the end, got from all that was written; in one pass."""
-    with torch.inference_mode(), record(model) as seen:
+    with torch.inference_mode(), ExitStack() as recording:
+        # Only what looks at the source: a record of the whole model would hold many times as much.
+        modules = map(model.get_submodule, model.attention_names()["cross"])
+        seen = [recording.enter_context(record(module)) for module in modules]
         model(*known_pairs(model, sources, targets))
-    layers = [seen[module]["weights"] for module in model.attention_names()["cross"]]  # L × [S, H, T + 1, K + 1]
+    layers = [each["model"]["weights"] for each in seen]  # L × [S, H, T + 1, K + 1]
     weights = torch.stack(layers).mean((0, 2)).cpu().numpy()  #                          [S, T + 1, K + 1]
     lengths = zip(map(len, sources), map(len, targets), strict=True)
     return [coverage(weights[row, : target + 1, : source + 1]) for row, (source, target) in enumerate(lengths)]

@@ -1,7 +1,7 @@
 """What a reader of a translation should mistrust, seen from its attention, its length and its words.
 
 The bounds were chosen on 150 sentences of Tatoeba with two clauses: of translations that lack one clause 95 % have words
-that are not covered, of whole translations 1 %; of 103 others, longer, 92 % and 5 % (benchmarks/warnings.py).
+that are not covered, of whole translations 1 %; of 103 others, longer, 92 % and 5 % (benchmarks/translation_warnings.py).
 """
 
 from __future__ import annotations

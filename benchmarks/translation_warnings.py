@@ -2,7 +2,7 @@
 
 References with two clauses, whole and with the second cut out, are shown to a model as its own translations.
 
-    python benchmarks/warnings.py --model demo --data DIR   # DIR/tatoeba/deu-eng.tsv.xz; the last 100 such test rows
+    python benchmarks/translation_warnings.py --model demo --data DIR   # DIR/tatoeba/deu-eng.tsv.xz; the last 100 such test rows
 """
 
 from __future__ import annotations
