@@ -12,11 +12,12 @@ OLD_CPU := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTR
 CONSTRAINTS ?= $(shell $(PYTHON) -c 'import sys; print("constraints.txt" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-cpus test-requests check check-pages clean
+.PHONY: help quickstart test test-slow test-cpus test-requests check check-pages clean
 
 help:
 	@echo 'make quickstart   install into .venv, train on the bundled corpus, translate, write the attention page'
-	@echo 'make test         run the tests'
+	@echo 'make test         run the tests, in less than ten minutes'
+	@echo 'make test-slow    run those that take longer: kills, torchrun, whole experiments'
 	@echo 'make test-cpus    once more, as other CPUs compute'
 	@echo 'make test-requests   ask the server what its documentation allows, and what it does not'
 	@echo 'make check        lint, formatting and types'
@@ -26,7 +27,11 @@ quickstart: .venv/.installed
 	.venv/bin/regard quickstart
 
 test: .venv/.installed
-	.venv/bin/python -m pytest --numprocesses auto
+	.venv/bin/python -m pytest --numprocesses auto -m 'not slow'
+
+# Processes that are killed, torchrun, whole experiments, thousands of hostile files: what takes long, and CI always does.
+test-slow: .venv/.installed
+	.venv/bin/python -m pytest --numprocesses auto -m slow
 
 # Requests that are made up from the API's documentation: `make test` sends some, this sends many, for about a minute.
 test-requests: .venv/.installed

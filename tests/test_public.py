@@ -51,6 +51,7 @@ for name in regard._STAGES:
         assert inspect.signature(getattr(regard, name)) == inspect.signature(regard._find(name))
 
 
+@pytest.mark.slow
 def test_importing_the_stage_first_leaves_the_verb() -> None:
     program = "import regard.view.words, regard; assert callable(regard.view); regard.view('demo', 'Ja.').to_dict()"
     ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)

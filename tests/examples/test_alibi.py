@@ -164,6 +164,7 @@ def test_it_trains_resumes_translates_and_shows_itself(recipe: Path, tmp_path: P
         regard.train(recipe, run=run.folder, overrides=ALIBI, show=False)
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_it(recipe: Path, tmp_path: Path) -> None:
     forget()
     words = [*arguments(recipe, tmp_path / "run", *ALIBI), "--plugin", str(PLUGIN)]

@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent.parent
 SHARES = {"model files": 0.05, "recipes": 0.15, "corpora": 0.05}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="forks, and reads /proc")
 @pytest.mark.parametrize("area", SHARES)
 def test_hostile_files_are_used_or_refused_in_words(area: str) -> None:
