@@ -92,3 +92,49 @@ def test_links_lead_somewhere(path: Path) -> None:
         if not re.match(r"[a-z]+:|#", link) and not (path.parent / link.partition("#")[0]).exists()
     ]
     assert not missing, f"{name_of(path)} links to what is not there: {', '.join(missing)}"
+
+
+# What the notes say, and how to see it
+
+CLAIMS = [ROOT / "docs" / "claims.md", ROOT / "docs" / "claims.ko.md"]
+
+
+def claims(path: Path) -> dict[int, list[str]]:
+    """By the number of its row, the lines that show a claim: of Python, or one command."""
+    rows = re.findall(r"^\| (\d+) \|(.+)\|$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    cells = {int(number): row.split(" | ") for number, row in rows}
+    assert all(len(each) == 3 and all(map(str.strip, each)) for each in cells.values())
+    assert list(cells) == list(range(1, len(rows) + 1))
+    return {number: re.findall(r"`([^`]+)`", lines) for number, (_, lines, _) in cells.items()}
+
+
+def is_command(lines: list[str]) -> bool:
+    return lines[0].startswith(("regard ", "python "))
+
+
+def test_claims_are_shown_alike_in_both_languages() -> None:
+    english, korean = map(claims, CLAIMS)
+    assert english == korean
+    assert blocks(CLAIMS[0], "python")[0][1] == blocks(CLAIMS[1], "python")[0][1]
+    shown = [lines for lines in english.values() if lines]
+    assert len(shown) >= 40
+    assert all(len(lines) <= (1 if is_command(lines) else 3) for lines in shown)
+
+
+def test_the_python_of_claims_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ((_, setup),) = blocks(CLAIMS[0], "python")
+    names: dict[str, Any] = {"__name__": "page"}
+    exec(compile(setup, str(CLAIMS[0]), "exec"), names)
+    for number, lines in claims(CLAIMS[0]).items():
+        if lines and not is_command(lines):
+            exec(compile("\n".join(lines), f"{CLAIMS[0]}, row {number}", "exec"), names)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [words for lines in claims(CLAIMS[0]).values() if lines and is_command(lines) for words in commands(lines[0])],
+    ids=" ".join,
+)
+def test_the_commands_of_claims_exist(words: list[str]) -> None:
+    test_commands_and_their_options_exist(words)

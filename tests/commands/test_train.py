@@ -178,7 +178,7 @@ def test_training_goes_on_only_with_the_same_settings(folder: Path, run: Path) -
     before = (run / "model.safetensors").read_bytes()
     assert "all updates done" in succeed(*same).out
     assert (run / "model.safetensors").read_bytes() == before
-    assert "model.norm: 'post' → 'pre'" in fail(*same, "--set", "model.norm=pre")
+    assert 'model.norm: "post" → "pre"' in fail(*same, "--set", "model.norm=pre")
 
 
 def test_bundled_moods_are_what_their_script_makes() -> None:
