@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 from torch import Tensor, nn
 
 from regard.checkpoint import (
@@ -320,7 +319,7 @@ def settings_of_checkpoint(run: Path) -> dict[str, str] | None:
     return told if isinstance(told, dict) else None
 
 
-def fill_from(path: Path, file: safe_open, update: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+def fill_from(path: Path, file: Any, update: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """A checkpoint's weights and moments into model and optimizer: one at a time, of which a process may keep but a part."""
     names = {present_name(name): name for name in file.keys()}  # noqa: SIM118
 
