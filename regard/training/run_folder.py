@@ -221,7 +221,9 @@ class RunFolder:
     def mend(self, progress: Progress, checkpoint: Path) -> None:
         """Make what is damaged or gone beside a whole checkpoint again, as far as possible; say what is not."""
         newest = self.snapshot(progress.update)
-        if newest in self.named and problem_with(newest):  # a checkpoint and its snapshot hold the same weights
+        if newest in self.named and problem_with(
+            newest, progress.update
+        ):  # a checkpoint and its snapshot hold the same weights
             stored = read(checkpoint)[0].items()
             weights = {present_name(name)[len("model.") :]: each for name, each in stored if name.startswith("model.")}
             write(newest, weights, {"update": str(progress.update)})
@@ -229,7 +231,7 @@ class RunFolder:
         self.named = [self.snapshot(update) for update, _ in progress.snapshots]
         self.named_before = self.named if not self.last_is_whole else snapshots_in(self.previous, self.snapshot)
         self.forget_all_but([*self.named, *self.named_before])
-        if self.named and (problem := problem_with(self.model)):
+        if self.named and (problem := problem_with(self.model, wanted="provenance")):
             self.say(f"{problem}\n{self.model} is made again from the snapshots.")
             self.publish(average(self.named), progress)
 
@@ -237,7 +239,7 @@ class RunFolder:
         """Those that an average can be made of. The others are told, and missing from it."""
         if not self.processes.first:
             return snapshots
-        problems = {update: problem_with(self.snapshot(update)) for update, _ in snapshots}
+        problems = {update: problem_with(self.snapshot(update), update) for update, _ in snapshots}
         kept = [(update, value) for update, value in snapshots if problems[update] is None]
         for update, problem in problems.items():
             if problem is not None:
@@ -289,14 +291,16 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     return [f"{name}: {before[name]} → {value}" for name, value in now.items() if before.get(name, value) != value]
 
 
-def problem_with(path: Path) -> str | None:
-    """Why a file cannot be used, if it cannot."""
+def problem_with(path: Path, update: int | None = None, wanted: str = "") -> str | None:
+    """Why a file cannot be used, if it cannot: it is damaged, no snapshot of this update, or tells nothing of what is wanted."""
     try:
         with open_tensors(path) as file:
-            compare_checksum(path, file)
+            metadata = compare_checksum(path, file)
     except CheckpointError as error:
         return str(error)
-    return None
+    if update is not None and metadata.get("update") != str(update):
+        return f"{path} is another file: no snapshot of update {update:,}."
+    return f"{path} is another file: it has no {wanted}." if wanted and wanted not in metadata else None
 
 
 def snapshots_in(checkpoint: Path, name: Callable[[int], Path]) -> list[Path]:

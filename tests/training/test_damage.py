@@ -39,7 +39,7 @@ def go_on(run: Path, updates: int | None = None) -> tuple[Loop, str]:
     settings = replace(SETTINGS, updates=updates or SETTINGS.updates)
 
     def publish(mean: dict[str, torch.Tensor], progress: Progress) -> None:
-        write(run / "model.safetensors", mean, {"update": str(progress.update)})
+        write(run / "model.safetensors", mean, {"provenance": str(progress.update)})
 
     folder = RunFolder(run, settings, ALONE, BASIS, publish, say=said.append)
     training = Loop(small(), Regression(), settings, ALONE, folder)
@@ -189,6 +189,21 @@ def test_a_damaged_snapshot_stops_nothing(run: Path, straight: dict[str, torch.T
     assert "The average goes on without the snapshot of update 8, of 1." in said
     assert equal(weights(training.model), straight)
     assert [update for update, _ in training.progress.snapshots] == [16, 20]
+
+
+def test_files_that_changed_places(run: Path) -> None:
+    """Each is whole, but not what its name says."""
+    checkpoints = run / "checkpoints"
+    mean = {name: tensor.clone() for name, tensor in read(run / "model.safetensors")[0].items()}
+    shutil.copy(checkpoints / "weights-00000008.safetensors", run / "model.safetensors")
+    _, said = go_on(run)
+    assert "model.safetensors is another file: it has no provenance." in said
+    assert equal(read(run / "model.safetensors")[0], mean)
+    shutil.copy(checkpoints / "weights-00000012.safetensors", checkpoints / "weights-00000008.safetensors")
+    _, said = go_on(run)
+    assert "is another file: no snapshot of update 8.\nThe average goes on without" in said
+    shutil.copy(checkpoints / "weights-00000012.safetensors", run / LAST)
+    assert go_on(run)[0].progress.update == 9
 
 
 def test_a_snapshot_that_its_checkpoint_holds_is_made_again(run: Path) -> None:
