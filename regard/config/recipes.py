@@ -6,9 +6,9 @@ import copy
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
@@ -341,7 +341,7 @@ def _build_shallow(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[
         if key in classes and not isinstance(value, dict):
             mistakes.append(f"'{key}' must be a section [{key}]{origin.of(key)}")
         elif key not in (*classes, "name", "task"):
-            hint = did_you_mean(str(key), [*classes, "name", "task"]) or explain_section(key, known_settings)
+            hint = did_you_mean(str(key), [*classes, "name", "task"]) or explain_section(str(key), known_settings)
             mistakes.append(f"unknown setting {shown(key)}{origin.of(key)}.{hint}")
         if len(mistakes) > MOST_MISTAKES:
             break
@@ -349,8 +349,8 @@ def _build_shallow(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[
     for section, kind in classes.items():
         content = model if section == "model" else given.get(section, {})
         content = content if isinstance(content, dict) else {}
-        unknown = {key: explain(section, key, known_settings) for key in content if key not in known_settings[section]}
-        sections[section] = _read_section(section, kind, content, unknown, origin, mistakes)
+        hint_for = partial(explain, section, known=known_settings)
+        sections[section] = _read_section(section, kind, content, hint_for, origin, mistakes)
     recipe = row.recipe(name=str(name), task=row.name, **sections)
     return recipe, mistakes or [*recipe.impossible(), *_unknown_metric(recipe, row)]
 
@@ -387,11 +387,11 @@ def _read_section(
     section: str,
     kind: type,
     content: dict[str, Any],
-    unknown: Mapping[str, str],
+    hint_for: Callable[[str], str],
     origin: Origin,
     mistakes: list[str],
 ) -> Any:
-    """`unknown` are the keys that no setting has, each with a hint."""
+    """`hint_for` tells of a key that no setting has what may be meant."""
     hints, known = get_type_hints(kind), {each.name: bounds_of(each) for each in fields(kind)}
     values: dict[str, Any] = {}
     for key, value in content.items():
@@ -399,8 +399,8 @@ def _read_section(
             break
         name = f"{section}.{key}"
         where = origin.of(name)
-        if key in unknown:
-            mistakes.append(f"unknown setting {shown(name)}{where}.{unknown[key]}")
+        if key not in known:
+            mistakes.append(f"unknown setting {shown(name)}{where}.{hint_for(str(key))}")
             continue
         try:
             values[key] = convert(value, hints[key])

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
+LONGEST = 60  # characters of a name that somebody may have mistyped
 NEAR = 0.8  # of a name that is misspelt
 
 
@@ -202,6 +203,8 @@ def explain(section: str, key: str, known: Mapping[str, Collection[str]]) -> str
 
     `known` are the settings that a recipe can have, by section.
     """
+    if len(key) > LONGEST:
+        return ""
     names = {plain(name) for meaning in _MEANINGS for name in meaning.names}
     told = _explain(section, key, plain(key), known)
     if not told and (near := difflib.get_close_matches(key, known.get(section, ()), n=1, cutoff=0.6)):

@@ -145,6 +145,7 @@ def test_documented_examples_work(client: httpx.Client) -> None:
         "/translate",
         "/attention",
         "/score",
+        "/embed",
         "/health",
         "/metrics",
     }  # what these models answer

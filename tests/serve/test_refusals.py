@@ -39,7 +39,7 @@ def test_the_documented_limits_are_those_in_force() -> None:
         "numbers in the answer to a request for attention": DEFAULTS.attention_numbers,
         "characters of one text": DEFAULTS.characters,
         "characters of all texts of a request for attention": DEFAULTS.attention_characters,
-        "characters of one text to classify": DEFAULTS.classified_characters,
+        "characters of one text to classify or to embed": DEFAULTS.classified_characters,
         "texts in one request": DEFAULTS.texts,
         "new tokens to write": DEFAULTS.new_tokens,
         "beam, n-best": max(DEFAULTS.beam, DEFAULTS.nbest),

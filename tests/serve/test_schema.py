@@ -27,7 +27,7 @@ from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, running
 
 REQUESTS = int(os.environ.get("REGARD_REQUESTS", "12"))
-PATHS = ("/translate", "/attention", "/score", "/classify", "/generate", "/health", "/metrics")
+PATHS = ("/translate", "/attention", "/score", "/classify", "/generate", "/embed", "/health", "/metrics")
 CHECKS = [
     not_a_server_error,
     status_code_conformance,

@@ -188,7 +188,7 @@ def test_a_path_that_no_model_answers_says_who_answers_what(
         said = refused(server.post("/attention", text="a", model="moods"), 422)
         assert said == "the model 'moods' answers /classify; no model here answers this path."
         documented = httpx.get(f"{server.url}/openapi.json").json()["paths"]
-    assert set(documented) == {"/classify", "/generate", "/health", "/metrics"}
+    assert set(documented) == {"/classify", "/generate", "/embed", "/health", "/metrics"}
 
 
 @pytest.mark.parametrize(
