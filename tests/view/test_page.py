@@ -116,7 +116,20 @@ def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
         assert len(found.texts[kind]) == (1 if kind == "style" else 2)
         assert not re.search(r"/\*[A-Z]+\*/", inlined)
     # Pages of their own:
-    others = {"report", "heads", "ablation", "layers", "race", "chart", "classification", "writing", "ask", "curve"}
+    others = {
+        "report",
+        "heads",
+        "ablation",
+        "layers",
+        "race",
+        "chart",
+        "classification",
+        "writing",
+        "ask",
+        "curve",
+        "bench",
+        "map",
+    }
     assert {path.stem for path in assets.iterdir()} - others == {"page", *VIEWS, *SCRIPTS}
 
 

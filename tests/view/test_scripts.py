@@ -28,7 +28,7 @@ PAGES = {
     "report": ("report",),
 }
 CHECKED = {name: [f"{ASSETS}/{each}.js" for each in scripts] for name, scripts in PAGES.items()}
-CHECKED["docs"] = [f"{ASSETS}/dom.js", "regard/serve/docs.js"]
+CHECKED["docs"] = [f"{ASSETS}/dom.js", f"{ASSETS}/key.js", "regard/serve/docs.js"]
 
 
 @pytest.mark.parametrize("name", CHECKED)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KINDS = ("cross", "encoder", "decoder")
-START = "<s>"
+START, END = "<s>", "</s>"
 WALKED = {"vectors", "positions", "query", "key", "value", "scores", "head_outputs", "added", "normed", "hidden",
           "output", "memory", "states"}  # fmt: skip
 
@@ -161,7 +161,9 @@ class Attention:
     def coverage(self) -> NDArray[np.float64]:
         """How much attention each source token got from all that was written: [K]."""
         layers = [self.mean("cross", layer) for layer in range(len(self.weights["cross"]))]
-        return np.asarray(coverage(np.mean(layers, axis=0)), dtype=np.float64)
+        weights = np.mean(layers, axis=0)  # [Q, K]; what the length limit cut off has no row for the end
+        ended = self.target_tokens[-1:] == [END]
+        return np.asarray(coverage(weights) if ended else weights.sum(0), dtype=np.float64)
 
     def to_dict(self, *, walk: bool = True) -> dict[str, Any]:
         """All that a page draws, as plain JSON values."""
