@@ -133,8 +133,8 @@ def refuse_idle(given: Mapping[str, object], values: Mapping[str, object]) -> No
     if not values.get("sample"):
         for name in ("temperature", "top_k", "top_p", "seed"):
             if name in given and given[name] != getattr(Search, name):
-                raise UsageError(f"{name} has an effect only with sample")
+                raise UsageError(f"`{name}` has an effect only with `sample`")
     elif given.get("beam") is not None:
-        raise UsageError("beam has no effect with sample: each output is drawn, none is searched for")
+        raise UsageError("`beam` has no effect with `sample`: each output is drawn, none is searched for")
     if "alpha" in given and values["length_penalty"] != "paper":
-        raise UsageError(f"alpha has no effect with length_penalty {values['length_penalty']!r}; it is the paper's")
+        raise UsageError(f"`alpha` has no effect with `length_penalty` {values['length_penalty']!r}; it is the paper's")

@@ -107,6 +107,7 @@ def test_options_that_cannot_be(run: Path) -> None:
     assert "top_p must be above 0" in fail("translate", run, SENTENCE, "--sample", "--top-p", 0)
     assert "temperature must be above 0" in fail("translate", run, SENTENCE, "--sample", "--temperature", -1)
     assert "--beam" in fail("translate", run, SENTENCE, "--beam", 0)
+    assert "--temperature has an effect only with --sample" in fail("translate", run, SENTENCE, "--temperature", 0.5)
     assert "device" in fail("translate", run, SENTENCE, "--device", "abacus")
 
 

@@ -68,10 +68,10 @@ def test_the_penalty_never_falls(penalty: str) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"temperature": 0.5}, "temperature has an effect only with sample"),
-        ({"seed": 3}, "seed has an effect only with sample"),
-        ({"sample": True, "beam": 4}, "beam has no effect with sample"),
-        ({"alpha": 0.6, "length_penalty": "mean"}, "alpha has no effect with length_penalty 'mean'"),
+        ({"temperature": 0.5}, "`temperature` has an effect only with `sample`"),
+        ({"seed": 3}, "`seed` has an effect only with `sample`"),
+        ({"sample": True, "beam": 4}, "`beam` has no effect with `sample`"),
+        ({"alpha": 0.6, "length_penalty": "mean"}, "`alpha` has no effect with `length_penalty` 'mean'"),
     ],
 )
 def test_options_without_effect_are_refused(given: dict[str, Any], message: str) -> None:
