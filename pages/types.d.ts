@@ -28,7 +28,7 @@ interface Packed {
   data: string;
 }
 
-// The page of attention: regard/tasks/translation/attention.py and page.py.
+// The page of scenes: regard/view/scenes.py; scenes are made by the page.py of each task below regard/tasks, and attention.py of translation.
 
 type Kind = "cross" | "encoder" | "decoder";
 type Stack = "encoder" | "decoder";
@@ -106,10 +106,54 @@ interface Shape {
   activation?: "relu" | "gelu" | "swish";
   width: number;
   heads: number;
-  encoder_layers: number;
-  decoder_layers: number;
+  /** Of one head's values; 0: the width divided among the heads. */
+  value_width?: number;
   tied: boolean;
   vocabulary: number;
+  /** Of a classifier: how states become one vector. */
+  pooling?: "max" | "mean" | "first";
+  /** Of a language model: whether it may point at what was read, and how many clusters of rare tokens it has. */
+  pointer?: boolean;
+  clusters?: number;
+}
+
+/** Layers that can be walked through: regard/view/inside.py. */
+interface WalkStack {
+  kind: Stack;
+  side: "source" | "target";
+  /** What the model calls the modules. */
+  embedding: string;
+  layers: string;
+  count: number;
+  /** What follows the layers. */
+  end: "memory" | "next" | "label";
+  cross: boolean;
+}
+
+/** What a classifier decided: regard/tasks/classification/page.py. */
+interface Decision {
+  label: string;
+  /** Of every label, the most probable first. */
+  probabilities: [label: string, share: number][];
+  window: number;
+  /** The token before which a part of the text was left out. */
+  gap: number | null;
+  /** Of each word. */
+  words: { attention?: number[]; gradient?: number[]; ngrams?: number[] };
+  ngrams: [ngram: string, contribution: number][];
+  /** In the order of the logits. */
+  labels: string[];
+  /** Of what attention found, and of n-grams if the model has them; this window alone. */
+  logits: number[][];
+  temperature: number;
+}
+
+/** What a language model found of a text: regard/tasks/language_model/page.py. */
+interface Surprise {
+  perplexity: number;
+  words: number;
+  /** [tokens, read + 1], last the vocabulary */
+  pointed: Packed | null;
 }
 
 interface Warning {
@@ -139,6 +183,9 @@ interface Scene {
   /** [positions, width] */
   positions: Packed | null;
   warnings: Warning[];
+  stacks: WalkStack[];
+  decision?: Decision | null;
+  surprise?: Surprise | null;
   /** Recorded tensors by module and name; null if there was no room for them. */
   walk: Record<string, Record<string, Packed>> | null;
 }
@@ -156,22 +203,24 @@ interface Frame {
   probes: { cross: Packed; text: string }[];
 }
 
-/** What a page knows of the server behind it: `about` in regard/tasks/translation/routes.py. */
+/** What a page knows of the server behind it: `live_page` in regard/serve/attention_route.py. */
 interface LiveSettings {
   models: LiveModel[];
   most_characters: number;
   most_beam: number | null;
-  examples: string[];
 }
 
 interface LiveModel {
   name: string;
   title: string;
   languages: string;
-  /** The names of its attentions by kind. */
+  /** What its task does with a text. */
+  verb: string;
+  /** The names of its attentions by kind; none: there is nothing to change. */
   attentions: Record<string, string[]>;
-  heads: number;
-  beam: number;
+  /** null: it searches nothing. */
+  beam: number | null;
+  examples: string[];
 }
 
 interface AttentionPage {
@@ -189,6 +238,8 @@ type AskModel = { name: string; title: string; most_characters: number } & (
 
 interface AskPage {
   models: AskModel[];
+  /** Whether some of them can be looked into, on another page. */
+  look: boolean;
 }
 
 // What the server answers: the schemas.py of each task below regard/tasks.
@@ -209,28 +260,48 @@ interface GenerateAnswer {
   generations: { tokens: string[]; finish_reason: "end" | "length" | "stop"; cut: boolean }[];
 }
 
-// The page of a text: regard/tasks/language_model/page.py.
+// The page of a picture: regard/tasks/image_classification/page.py.
 
-interface WritingPage {
-  title: string;
-  facts: Record<string, string>;
-  text: string;
-  perplexity: number;
-  words: number;
-  read: string[];
-  tokens: string[];
-  expected: Omit<Alternatives, "logits">[];
-  /** [layers, heads, tokens, read] */
-  weights: Packed | null;
-  /** [tokens, read + 1], last the vocabulary */
-  pointed: Packed | null;
+interface PictureShown {
+  /** Pixels of a side. */
+  side: number;
+  /** Tokens in a row. */
+  grid: number;
+  /** Tokens before those of the picture. */
+  extra: number;
+  label: string;
+  /** Red, green and blue of each pixel, a byte each, in base64. */
+  pixels: string;
+  /** [layers, heads, tokens, tokens] */
+  weights: Packed;
+  /** [tokens] */
+  pooled: Packed;
+  /** [grid × grid] each */
+  rollout: Packed;
+  gradient: Packed;
+  /** [tokens, width] each */
+  vectors: Packed;
+  states: Packed;
+  /** [query key value, layers, heads, tokens, width of a head] */
+  projected: Packed;
+  /** [grid × grid, grid × grid] */
+  positions: Packed | null;
 }
 
-/** The maps of one decision: `_maps` in regard/tasks/classification/page.py. */
-interface Maps {
+// The page of a painted picture: regard/tasks/text_to_image/page.py.
+
+interface PaintingPage {
+  title: string;
+  facts: Record<string, string>;
+  caption: string;
   words: string[];
-  /** [layers, heads, words, words] */
+  /** [height, width, channels], bytes */
+  pixels: { shape: number[]; values: number[] };
+  grid: number;
+  /** [layers, heads, cells, words] */
   weights: Packed;
+  /** [words, rows, columns], bits */
+  left_out: Packed;
 }
 
 // The page of learning curves: regard/view/curve.py.

@@ -31,19 +31,22 @@ if TYPE_CHECKING:
     from regard.tasks.classification.classifier import Classification, Classifier
     from regard.tasks.classification.page import Explanation
     from regard.tasks.embedding import Embeddings, Neighbourhood, embed, neighbours
+    from regard.tasks.exporting import Exported, export
+    from regard.tasks.heads import heads
+    from regard.tasks.heads_page import HeadImportance
+    from regard.tasks.image_classification.page import PictureExplanation
+    from regard.tasks.image_classification.recognizer import Recognition, Recognizer
     from regard.tasks.language_model.generator import TextGenerator
     from regard.tasks.language_model.page import TextAttention
     from regard.tasks.language_model.results import Generation, TextScore
     from regard.tasks.neighbours import Neighbours
     from regard.tasks.registry import prepare, register_architecture
     from regard.tasks.task import Result
+    from regard.tasks.text_to_image.painter import Painter, Painting, save_paintings
     from regard.tasks.translation.alignment.align import Alignment
     from regard.tasks.translation.alignment.aligning import Alignments, align
     from regard.tasks.translation.attention import Attention
     from regard.tasks.translation.comparison import Comparisons, compare
-    from regard.tasks.translation.exporting import Exported, export
-    from regard.tasks.translation.heads import heads
-    from regard.tasks.translation.heads_page import HeadImportance
     from regard.tasks.translation.results import PairScore, Translation
     from regard.tasks.translation.translator import Translator
     from regard.tasks.vectors import Embedded
@@ -72,10 +75,15 @@ __all__ = [
     "Measured",
     "Neighbourhood",
     "Neighbours",
+    "Painter",
+    "Painting",
     "PairScore",
+    "PictureExplanation",
     "Prepared",
     "Quickstart",
     "Race",
+    "Recognition",
+    "Recognizer",
     "RegardError",
     "Result",
     "Run",
@@ -108,6 +116,7 @@ __all__ = [
     "race",
     "read_lines",
     "register_architecture",
+    "save_paintings",
     "score",
     "serve",
     "train",
@@ -137,6 +146,9 @@ _PLACES = {
     "tasks.classification.classifier": ("Classification", "Classifier"),
     "tasks.classification.page": ("Explanation",),
     "tasks.embedding": ("Embeddings", "Neighbourhood", "embed", "neighbours"),
+    "tasks.exporting": ("Exported", "export"),
+    "tasks.image_classification.page": ("PictureExplanation",),
+    "tasks.image_classification.recognizer": ("Recognition", "Recognizer"),
     "tasks.language_model.generator": ("TextGenerator",),
     "tasks.language_model.page": ("TextAttention",),
     "tasks.language_model.results": ("Generation", "TextScore"),
@@ -145,13 +157,13 @@ _PLACES = {
     "runs": ("Run", "train"),
     "tasks.registry": ("prepare", "register_architecture"),
     "tasks.task": ("Result",),
+    "tasks.text_to_image.painter": ("Painter", "Painting", "save_paintings"),
     "tasks.translation.alignment.align": ("Alignment",),
     "tasks.translation.alignment.aligning": ("Alignments", "align"),
     "tasks.translation.attention": ("Attention",),
     "tasks.translation.comparison": ("Comparisons", "compare"),
-    "tasks.translation.exporting": ("Exported", "export"),
-    "tasks.translation.heads": ("heads",),
-    "tasks.translation.heads_page": ("HeadImportance",),
+    "tasks.heads": ("heads",),
+    "tasks.heads_page": ("HeadImportance",),
     "tasks.translation.results": ("PairScore", "Translation"),
     "tasks.translation.translator": ("Translator",),
     "tasks.verbs": ("Evaluation", "evaluate", "load", "score", "view"),

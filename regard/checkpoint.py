@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -27,23 +26,18 @@ from torch import Tensor
 from regard import __version__, files
 from regard.config import Recipe, recipes, task_settings
 from regard.config.aliases import drop_unheeded
+from regard.config.stored import BUNDLED, BUNDLED_FOLDER, MODEL, find_model, read_content
 from regard.config.tasks import names
-from regard.errors import CheckpointError, ConfigError, DamagedError, UsageError, did_you_mean, shown
+from regard.errors import CheckpointError, ConfigError, DamagedError, UsageError, shown
+
+__all__ = ["BUNDLED", "BUNDLED_FOLDER", "MODEL", "find_model"]  # besides what is defined here
 
 FORMAT = 2
-MODEL = "model.safetensors"
 ASSET = "asset."
 CHECKSUM = "checksum"
-BUNDLED = ("demo",)
-BUNDLED_FOLDER = Path(str(resources.files("regard") / "bundled"))
 
 WEIGHTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """What weights can be stored as."""
-
-LARGEST = {"recipe": recipes.LARGEST, "provenance": 10 * recipes.LARGEST}
-"""Characters of what a file tells of itself. Assets have no limit: a tokenizer is as large as its vocabulary …"""
-MOST_VALUES = 250_000
-"""… but each part has one of values: labels, for instance."""
 
 FORMAT_1_ASSETS = ("lexicon.",)
 """Tensors of format 1 that are no weights."""
@@ -138,13 +132,13 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
             raise CheckpointError(f"{path} has format {version}; this regard reads 1 to {FORMAT}. Upgrade regard.")
         if version == 1:
             names = ("recipe", "tokenizer", "provenance", "facts")
-            parts = {name: _content(path, {"facts": "{}", **metadata}, name) for name in names}
+            parts = {name: read_content(path, {"facts": "{}", **metadata}, name) for name in names}
             parts["assets"] = {"tokenizer": parts.pop("tokenizer"), **parts.pop("facts")}
             drop_unheeded(parts["recipe"])
             told = parts["provenance"].items()
             parts["provenance"] = {FORMAT_1_PROVENANCE.get(name, name): value for name, value in told}
         else:
-            parts = {name: _content(path, metadata, name) for name in ("recipe", "assets", "provenance")}
+            parts = {name: read_content(path, metadata, name) for name in ("recipe", "assets", "provenance")}
         if not all(isinstance(part, dict) for part in parts.values()):
             raise ValueError("not a table")
     except CheckpointError:
@@ -154,21 +148,6 @@ def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict
             f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"
         ) from None
     return version, parts
-
-
-def _content(path: Path, metadata: Mapping[str, str], name: str) -> Any:
-    """What JSON of a bounded size says. Half a surrogate pair, which it can smuggle in but no file can hold, is a question
-    mark."""
-    text = metadata[name]
-    most = LARGEST.get(name)
-    if most is not None and len(text) > most:
-        raise CheckpointError(f"{path} cannot be used: its {name} has {len(text):,} characters, more than {most:,}")
-    if sum(map(text.count, "{[,")) > MOST_VALUES:  # before they are made: each takes up to thirty times its characters
-        raise CheckpointError(f"{path} cannot be used: its {name} holds more than {MOST_VALUES:,} values")
-    content = json.loads(text)
-    if re.search(r"\\u[dD][89a-fA-F]", text):
-        content = json.loads(json.dumps(content, ensure_ascii=False).encode("utf-8", "replace"))
-    return content
 
 
 def _require_architecture(path: Path, recipe: Mapping[str, Any]) -> None:
@@ -195,7 +174,7 @@ def task_of(name: str | Path) -> str:
     path = find_model(name)
     try:
         with safe_open(path, framework="pt") as file:
-            return task_settings(_content(path, file.metadata() or {}, "recipe")["task"]).name
+            return task_settings(read_content(path, file.metadata() or {}, "recipe")["task"]).name
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, RecursionError, UsageError):
         return str(read_model(name).recipe.task)  # which says what is wrong with it
 
@@ -203,7 +182,7 @@ def task_of(name: str | Path) -> str:
 def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
     """Write test scores into a model file, beside what its provenance says already."""
     weights, metadata = read(path)
-    provenance = _content(path, metadata, "provenance")
+    provenance = read_content(path, metadata, "provenance")
     before = provenance.get("scores")
     provenance["scores"] = {**(before if isinstance(before, dict) else {}), **scores}
     write(path, weights, {**metadata, "provenance": json.dumps(provenance, ensure_ascii=False)})
@@ -319,23 +298,3 @@ def open_tensors(path: Path) -> safe_open:
         raise DamagedError(f"no file {path}") from None
     except (OSError, SafetensorError) as error:
         raise DamagedError(f"cannot read {path}: {error}. It is damaged or not a safetensors file.") from None
-
-
-def find_model(name: str | Path) -> Path:
-    """The model file behind a run folder, a file name or a bundled name."""
-    path = Path(name)
-    if path.suffix == ".toml":
-        raise CheckpointError(f"{name} is a recipe, not a model; `regard train {name}` makes one, in runs/{path.stem}")
-    if path.is_file():
-        return path
-    if (path / MODEL).is_file():
-        return path / MODEL
-    if str(name) in BUNDLED:
-        return BUNDLED_FOLDER / f"{name}.safetensors"
-    if (path / "checkpoints").is_dir():
-        raise CheckpointError(f"{path} has no {MODEL} yet: its training has not come to a first validation")
-    if inside := sorted(path.glob(f"*/{MODEL}")):  # a folder of runs
-        raise CheckpointError(f"no model at {name}. Did you mean '{inside[0].parent}'?")
-    siblings = [str(each.parent) for each in path.parent.glob(f"*/{MODEL}")] if path.parent.is_dir() else []
-    hint = did_you_mean(str(name), [*siblings, *BUNDLED])
-    raise CheckpointError(f"no model at {name}.{hint or ' A model is a run folder, a .safetensors file or `demo`.'}")

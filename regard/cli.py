@@ -21,8 +21,8 @@ from regard.errors import RegardError, visible
 
 # In the order that help lists them; importing its file gives the app a verb.
 VERBS = (
-    "quickstart", "prepare", "train", "translate", "classify", "generate", "evaluate", "compare", "score", "view", "curve",
-    "align", "heads", "embed", "neighbours", "serve", "export", "race", "ablate",
+    "quickstart", "prepare", "train", "translate", "classify", "recognize", "generate", "paint", "evaluate", "compare", "score",
+    "view", "curve", "align", "heads", "embed", "neighbours", "serve", "export", "race", "ablate",
 )  # fmt: skip
 for verb in (*VERBS, "bench"):
     import_module(f"regard.commands.{verb}")

@@ -19,9 +19,9 @@ import torch
 
 from regard import config
 from regard.config import recipes
-from regard.data.corpus import locate
 from regard.errors import DataError
 from regard.tasks.registry import count_parameters, find_task
+from regard.tasks.starting import freeze, read_start
 from regard.training.distributed import ALONE
 from regard.training.log import require_tensorboard
 from regard.training.memory import GIGA, kept_for_backward, needed_memory, require_memory, whole_memory
@@ -55,6 +55,8 @@ class DryRun:
     batch_tokens: int
     mistakes: tuple[str, ...]
     """What is wrong with the recipe's files."""
+    ema: bool = False
+    """Whether a moving average of the weights is kept."""
     doubts: tuple[str, ...] = ()
     """What may be meant, but hardly is."""
 
@@ -65,16 +67,17 @@ class DryRun:
 
     def lines(self) -> list[str]:
         """For people."""
-        weights, file = needed_memory(self.parameters) / GIGA, self.parameters * 4 / GIGA
+        weights, file = needed_memory(self.parameters, self.ema) / GIGA, self.parameters * 4 / GIGA
         steps = [
             f"step {number}: {self.tokens:,} tokens, loss {loss:.3f}, {self.tokens / seconds:,.0f} tokens/s"
             for number, (loss, seconds) in enumerate(zip(self.losses, self.seconds, strict=True), start=1)
         ]
-        long = f"{self.minutes / 60:,.1f} hours" if self.minutes >= 90 else f"{max(1, round(self.minutes))} minutes"
+        minutes = max(1, round(self.minutes))
+        long = f"{self.minutes / 60:,.1f} hours" if minutes >= 90 else f"{minutes} minute{'s' * (minutes > 1)}"
         more = f"{self.part / self.tokens:.1f} times as many; memory for them grows alike"
         return [
             f"model: {self.model}",
-            f"memory for weights, gradients and Adam: {weights:.2f} GB; a model file: {file:.2f} GB",
+            f"memory for weights, gradients and Adam{' and EMA' * self.ema}: {weights:.2f} GB; a model file: {file:.2f} GB",
             *steps,
             *([f"peak memory of this dry run: {self.peak_memory / GIGA:.2f} GB"] if self.peak_memory else []),
             *([f"training takes parts of {self.part:,} tokens, {more}"] if self.tokens < self.part else []),
@@ -108,8 +111,11 @@ def dry_run(
     torch.manual_seed(training.seed)
     sizes = row.dry_run.sizes(settings)
     parameters = count_parameters(settings.model, *sizes)
-    require_memory(parameters)
+    ema = bool(training.ema)
+    require_memory(parameters, ema=ema)
     model = row.build(settings.model, sizes)
+    read_start(settings)  # what is wrong with it is said now
+    freeze(model, training.freeze)
     part = training.batch_tokens // training.accumulate
     tokens = min(part, DRY_RUN_TOKENS)
     optimizer = build_optimizer(model, training)
@@ -122,13 +128,15 @@ def dry_run(
             done = take_update(objective, optimizer, [batch], training, number, ALONE)
         losses.append(done.loss / done.tokens)
         seconds.append(time.perf_counter() - began)
-    memory = needed_memory(parameters) + sum(kept.values()) * part // tokens  # the latter grows with a step's tokens
+    memory = (
+        needed_memory(parameters, ema) + sum(kept.values()) * part // tokens
+    )  # the latter grows with a step's tokens
     built = f"{parameters:,} parameters with {row.dry_run.told(sizes)}"
     mistakes, told = survey_files(settings)
     return DryRun(
         f"{recipes.shape_name(settings)}, {built}", parameters, tokens, tuple(losses), tuple(seconds),
         part, peak_memory(), memory, whole_memory(), training.updates, training.batch_tokens,
-        tuple(mistakes), (*doubts(settings, memory, part), *told),
+        tuple(mistakes), ema, (*doubts(settings, memory, part), *told),
     )  # fmt: skip
 
 
@@ -157,16 +165,16 @@ def mistakes_in_files(recipe: config.Recipe) -> list[str]:
 def survey_files(recipe: config.Recipe) -> tuple[list[str], list[str]]:
     """What `train` or `evaluate` would stop at, and what of the text is hardly meant, without downloading anything."""
     data, row = recipe.data, find_task(recipe.task)
-    tests = [(f"test.{name}", name, files) for name, files in data.test.items()]
+    tests = [(f"test.{name}", name, files) for name, files in data.tests.items()]
     valid = [("valid", "valid", data.valid)] if data.valid else []
     mistakes: list[str] = []
     told: list[str] = []
-    for setting, split, files in [("train", "train", data.train), *valid, *tests]:
+    for setting, split, files in [("train", "train", data.train or data.inputs), *valid, *tests]:
         there = [file for file in files if file not in data.download or (Path(data.folder) / file).is_file()]
         found = []
         for file in there:
             try:
-                locate(file, data)
+                row.data.find(file, data)
             except DataError as error:
                 found.append(f"data.{setting}: {error}")
         if not found and len(there) == len(files):

@@ -10,3 +10,8 @@ log = logging.getLogger("regard.notes")
 def note(text: str) -> None:
     """A sentence for people. An option is written as Python spells it, in backticks: `max_ratio`."""
     log.info("%s", text)
+
+
+def detail(text: str) -> None:
+    """The same for those who asked to be told more."""
+    log.debug("%s", text)

@@ -31,6 +31,7 @@ from regard.errors import CheckpointError, UsageError
 from regard.files import alone_in
 from regard.run_log import read_metrics
 from regard.tasks.registry import count_parameters, find_task
+from regard.tasks.starting import Start, freeze, read_start
 from regard.tasks.task import Task
 from regard.tasks.trained import save_trained
 from regard.training.distributed import Processes, equip, find_device, joined
@@ -156,30 +157,37 @@ def _train(
 
     row = find_task(recipe.task)
 
-    def publish(weights: dict[str, Tensor], progress: Progress) -> None:
-        def averaged() -> nn.Module:
+    def publish(weights: Mapping[str, Tensor], progress: Progress) -> None:
+        def published() -> nn.Module:
             filled = row.build(recipe.model, prepared.assets.sizes)
             load_weights(filled, weights, folder / MODEL)
             return filled.to(processes.device).eval()
 
-        finished = trainable.finish(averaged)
+        finished = trainable.finish(published)
         origin = {**provenance(recipe, prepared, progress), **finished.provenance}
+        if start is not None:
+            origin["start"] = start.ancestry
         save_trained(folder / MODEL, {**weights, **finished.weights}, recipe, finished.assets, origin)
 
     with processes.together():
         require_room(recipe, row.dry_run.sizes(recipe), processes)  # a guess, before an hour of preparing
-    prepared = prepare_once(recipe, row, processes, console)
+    with processes.together() as facts:
+        start = read_start(recipe)
+        facts["training.start"] = start.checksum if start is not None else ""
+    prepared = prepare_once(recipe, row, processes, console, start)
     say("\n".join([*filter(None, [prepared.note]), *prepared.report.lines()]))
     micro_batches = settings.accumulate * processes.count
     with processes.together():
         require_room(recipe, prepared.assets.sizes, processes)
-        model = initial_model(recipe, row, prepared)
+        model, taken = initial_model(recipe, row, prepared, start)
         trainable = row.training(recipe, prepared, micro_batches, processes.device)
         run_folder = RunFolder(
-            folder, settings, processes, basis(prepared, micro_batches), publish, fixed_settings(recipe), say
+            folder, settings, processes, basis(prepared, micro_batches, start), publish, fixed_settings(recipe), say
         )
     parameters = sum(parameter.numel() for parameter in model.parameters())
     say(f"model  {recipe.model.architecture}, {parameters:,} parameters, on {processes.device}")
+    for line in taken:
+        say(line)
     with processes.together() as facts:
         loop = Loop(model, trainable, settings, processes, run_folder, on_update=on_update, on_validation=on_validation)
         facts["last update"] = loop.progress.update
@@ -201,16 +209,21 @@ def _go_on(loop: Loop, recipe: config.Recipe, folder: Path, console: Console, sa
         return loop.run(log)
 
 
-def initial_model(recipe: config.Recipe, row: Task, prepared: Prepared) -> nn.Module:
-    """The untrained model, the same in every process: its weights follow from the seed."""
+def initial_model(
+    recipe: config.Recipe, row: Task, prepared: Prepared, start: Start | None = None
+) -> tuple[nn.Module, list[str]]:
+    """The model before the first update, the same in every process: its weights follow from the seed, and from the model
+    that it starts from → and what was taken from there, in words."""
     torch.manual_seed(recipe.training.seed)
-    return row.build(recipe.model, prepared.assets.sizes)
+    model = row.build(recipe.model, prepared.assets.sizes)
+    taken = [] if start is None else start.fill(model, row, prepared.assets)
+    return model, taken + freeze(model, recipe.training.freeze)
 
 
 def require_room(recipe: config.Recipe, sizes: Iterable[int], processes: Processes) -> None:
     """Refuse a model that cannot be in memory; with sharding, the processes share it."""
     parts = processes.count if recipe.training.sharding == "full" else 1
-    require_memory(count_parameters(recipe.model, *sizes), processes.device, parts)
+    require_memory(count_parameters(recipe.model, *sizes), processes.device, parts, ema=bool(recipe.training.ema))
 
 
 def make_folder(folder: Path) -> None:
@@ -257,27 +270,32 @@ def enter_folder(folder: Path, recipe: config.Recipe, processes: Processes, held
             mark.unlink()
 
 
-def prepare_once(recipe: config.Recipe, row: Task, processes: Processes, console: Console) -> Prepared:
+def prepare_once(
+    recipe: config.Recipe, row: Task, processes: Processes, console: Console, start: Start | None = None
+) -> Prepared:
     """The first process prepares; the others open what it made, or make it again where they do not share it."""
+    tokenizer = start.tokenizer if start is not None else None
     with processes.together():
         if processes.first:
-            prepared = prepare(recipe, row.data, show=sys.stderr.isatty() and not console.quiet)
+            show = sys.stderr.isatty() and not console.quiet
+            prepared = prepare(recipe, row.data, show=show, tokenizer=tokenizer)
     with processes.together() as facts:
         if not processes.first:
-            prepared = prepare(recipe, row.data, show=False)
+            prepared = prepare(recipe, row.data, show=False, tokenizer=tokenizer)
         checksums = {recipes.inside(name): checksum for name, checksum in prepared.checksums.items()}
         facts |= basis(replace(prepared, checksums=checksums), recipe.training.accumulate * processes.count)
     return prepared
 
 
-def basis(prepared: Prepared, micro_batches: int) -> dict[str, str]:
-    """What a position in the data rests on: the data, what was made of it, and how updates are cut."""
+def basis(prepared: Prepared, micro_batches: int, start: Start | None = None) -> dict[str, str]:
+    """What a position in the data rests on: the data, what was made of it, how updates are cut, and where it began."""
     assets = {
         name: hashlib.sha256(json.dumps(each).encode()).hexdigest()[:12]
         for name, each in prepared.assets.write().content.items()
     }
     return {
         MICRO_BATCHES: str(micro_batches),
+        **({} if start is None else {"the model of training.start": start.checksum[:12]}),
         **assets,
         **{f"sha256 of {name}": checksum[:12] for name, checksum in prepared.checksums.items()},
     }
@@ -313,18 +331,14 @@ def check_same_run(folder: Path, recipe: config.Recipe) -> None:
 
 def provenance(recipe: config.Recipe, prepared: Prepared, progress: Progress) -> dict[str, Any]:
     """Where a model comes from: stored in its file."""
-    metric, best = recipe.training.metric, progress.best
+    metric, model = recipe.training.metric, progress.model
     return {
         "versions": VERSIONS,
         "python": platform.python_version(),
         "seed": recipe.training.seed,
         "updates": progress.update,
-        "averaged": [update for update, _ in progress.snapshots],
-        "best": {
-            "metric": metric,
-            "value": -best if best and metric == "loss" else best,
-            "update": progress.best_update,
-        },
+        "weights": model and {"of": model.weights, "updates": model.updates},
+        "validation": model and {"metric": metric, "value": -model.value if metric == "loss" else model.value},
         "training_examples": len(prepared.train),
         "data": {recipes.inside(name): checksum for name, checksum in prepared.checksums.items()},
         "scores": {},

@@ -5,10 +5,14 @@ from __future__ import annotations
 import copy
 import os
 import random
+import tempfile
 
 os.environ.setdefault(
     "OMP_NUM_THREADS", "1"
 )  # before torch: toys gain nothing from threads, and lose on a busy machine
+# Toys are compared to the last token with the native engine; tests of the others name them, or take this away.
+os.environ["REGARD_ENGINE"] = "native"
+os.environ["REGARD_CACHE"] = tempfile.mkdtemp(prefix="regard-tests-")
 
 import numpy as np
 import pytest

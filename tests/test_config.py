@@ -693,5 +693,7 @@ def test_a_size_s_name_goes_with_its_numbers() -> None:
     ],
 )
 def test_parts_are_taken_out_by_their_names(changes: str, told: str) -> None:
-    for task in TASKS:
+    for task, row in TASKS.items():
+        if not issubclass(next(iter(row.architectures.values())).settings, config.AttentionModel):
+            continue  # no stack of attention layers, no such parts
         assert told in mistakes(lambda task=task: recipes.read({"task": task}, [f"model.{changes}"]))[0]  # type: ignore[misc]

@@ -77,7 +77,18 @@ def test_no_module_is_called_like_another() -> None:
     assert not double
 
 
-SHARED = {"app", "classification", "language_model", "layers", "page", "tasks", "training", "translation"}
+SHARED = {
+    "app",
+    "classification",
+    "image_codes",
+    "language_model",
+    "layers",
+    "page",
+    "tasks",
+    "text_to_image",
+    "training",
+    "translation",
+}
 """Names of one idea that more than one stage has a side of: its settings, its model, its page."""
 
 

@@ -47,8 +47,8 @@ class Engine:
 
 
 ENGINES = {
-    "native": Engine("native", options=()),
-    "native-int8": Engine("native", options=("--int8",)),
+    "native": Engine("native", options=("--engine", "native")),
+    "native-int8": Engine("native", options=("--engine", "native", "--int8")),
     "native-int8-shortlist": Engine("native", options=("--int8", "--shortlist")),
     "ctranslate2": Engine("ctranslate", "ctranslate2", own_workers=True),
     "ctranslate2-int8": Engine("ctranslate", "ctranslate2", own_workers=True),

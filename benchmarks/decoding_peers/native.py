@@ -15,7 +15,7 @@ from regard.decoding.options import Search
 
 def build(job: Job) -> Run:
     torch.set_num_threads(job.threads)
-    translator = regard.load(job.model, int8="int8" in job.engine, shortlist="shortlist" in job.engine)
+    translator = regard.load(job.model, engine="native", int8="int8" in job.engine, shortlist="shortlist" in job.engine)
     search = Search(beam=job.beam, alpha=job.alpha)
     settings = replace(translator.recipe.decoding, batch_tokens=sys.maxsize)  # a batch is what the job says
 

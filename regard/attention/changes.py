@@ -32,7 +32,7 @@ class Change(NamedTuple):
 AS_TRAINED = Change()
 
 
-class Changeable(nn.Module):
+class AttentionModule(nn.Module):
     """An attention that asks for its `change` whenever it computes."""
 
     heads: int
@@ -57,12 +57,21 @@ def change_of(module: nn.Module) -> Change:
     return here.changes.get(module, AS_TRAINED)
 
 
+def is_changed(model: object) -> bool:
+    """Whether anything in a model is, in this thread; no change of what it does counts as one."""
+    if not isinstance(model, nn.Module) or not here.changes:
+        return False
+    return any(change_of(module) != AS_TRAINED for module in model.modules())
+
+
 @contextmanager
 def changed(
     model: nn.Module, off: Mapping[str, Sequence[int]] = {}, temperature: float = 1.0, hard: bool = False
 ) -> Iterator[None]:
     """`off` names heads by module and number (from 0); `temperature` and `hard` are of every attention in the model."""
-    attentions = {name: module for name, module in model.named_modules() if isinstance(module, Changeable)}
+    attentions = {name: module for name, module in model.named_modules() if isinstance(module, AttentionModule)}
+    if not attentions and (off or hard or temperature != 1.0):
+        raise UsageError("this model has no attention that could be changed")
     check(attentions, off, temperature)
     before = here.changes
     here.changes = before | {
@@ -74,7 +83,7 @@ def changed(
         here.changes = before
 
 
-def check(attentions: Mapping[str, Changeable], off: Mapping[str, Sequence[int]], temperature: float) -> None:
+def check(attentions: Mapping[str, AttentionModule], off: Mapping[str, Sequence[int]], temperature: float) -> None:
     """Say what is wrong before anything is changed."""
     if not isinstance(off, Mapping) or not all(isinstance(heads, Sequence) for heads in off.values()):
         raise UsageError(f'off maps names to lists of heads, such as {{"decoder.0.cross_attention": [1]}}; not {off!r}')

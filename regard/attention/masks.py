@@ -1,4 +1,5 @@
 """Who may look at whom. In every mask of regard, True = may look; `additive_mask` turns one into what is added to scores.
+`require_mask` refuses one that could be read in two ways.
 
 B batch · Q query positions · K key positions
 """
@@ -46,3 +47,43 @@ def as_numbers(mask: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
 def as_mask(mask: Tensor) -> Tensor:
     """The other way round: True where a query may look, also if numbers say so."""
     return mask if mask.dtype == torch.bool else mask == 0
+
+
+def require_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
+    """A mask that means one thing, and broadcasts to the scores [.., Q, K]."""
+    require_one_meaning(mask)
+    if broadcast_shape(mask.shape, scores) != scores:
+        raise UsageError(
+            f"a mask of shape {list(mask.shape)} does not fit scores of shape {list(scores)}, [.., queries, keys]: "
+            "each size of the mask, counted from the last, must be 1 or the scores' own"
+        )
+
+
+def require_one_meaning(mask: Tensor) -> None:
+    """Booleans, or numbers that can only be meant to be added: 0 and 1 would be added as if they were a hint."""
+    if not isinstance(mask, Tensor):
+        raise UsageError(f"a mask is a tensor of booleans, True = may look; not {type(mask).__name__}")
+    if mask.dtype == torch.bool:
+        return
+    write = "write mask=mask != 0 if 1 means may look, mask=mask == 0 if it means hidden"
+    if not mask.is_floating_point():
+        raise UsageError(f"a mask of {dtype_name(mask)} can be read in two ways, and is refused; {write}")
+    if mask.isnan().any():
+        raise UsageError("the mask holds NaN; numbers of a mask are added to the scores")
+    if mask.any() and ((mask == 0) | (mask == 1)).all():
+        raise UsageError(
+            f"a mask of {dtype_name(mask)} is added to the scores, and this one holds nothing but 0 and 1, which looks like one that "
+            f"shows and hides; {write}"
+        )
+
+
+def broadcast_shape(one: torch.Size | tuple[int, ...], other: torch.Size | tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape that both broadcast to, if there is one."""
+    long, short = sorted((tuple(one), tuple(other)), key=len, reverse=True)
+    short = (1,) * (len(long) - len(short)) + short
+    fits = all(a == b or 1 in (a, b) for a, b in zip(long, short, strict=True))
+    return tuple(b if a == 1 else a for a, b in zip(long, short, strict=True)) if fits else None
+
+
+def dtype_name(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")

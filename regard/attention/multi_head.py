@@ -12,11 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.cache import KeyValueCache
-from regard.attention.changes import Changeable
+from regard.attention.changes import AttentionModule
 from regard.attention.dropout import Dropout
-from regard.attention.fitting import require_mask, require_width
 from regard.attention.layout import PADDED, Packed, Padded
-from regard.attention.masks import as_numbers
+from regard.attention.masks import as_numbers, require_mask
 from regard.attention.record import Observed
 from regard.attention.scaled_dot import attend_batched, attend_fused, attend_unchecked
 from regard.errors import UsageError
@@ -29,7 +28,7 @@ class KeyValue(NamedTuple):
     value: Tensor  # [B, H, K, F]
 
 
-class MultiHead(Observed, Changeable):
+class MultiHead(Observed, AttentionModule):
     """What self- and cross-attention share: split into heads, attend, merge."""
 
     def __init__(
@@ -230,3 +229,9 @@ def linear(inputs: int, *outputs: int, bias: bool = True) -> nn.Linear:
         if bias:
             layer.bias.zero_()
     return layer
+
+
+def require_width(x: Tensor, width: int, what: str) -> None:
+    """What a layer is given has the width it was made for."""
+    if x.size(-1) != width:
+        raise UsageError(f"{what} of shape {list(x.shape)} is {x.size(-1)} wide; this attention was made for {width}")

@@ -9,15 +9,17 @@ B batch · H heads · Q query positions · K key positions · E width of a query
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.attention.fitting import require_fit, require_temperature
-from regard.attention.masks import additive_mask
+from regard.attention.masks import additive_mask, broadcast_shape, dtype_name, require_mask
+from regard.errors import UsageError
 
 
 def attend(
@@ -161,3 +163,46 @@ class _Attend(torch.autograd.Function):
         of_value = kept.transpose(-2, -1) @ of_mixed  #                           [B, H, K, F]
         of_scores = torch._softmax_backward_data(of_weights, weights, -1, weights.dtype).mul_(context.factor)
         return of_scores @ key, of_scores.transpose(-2, -1) @ query, of_value, None, None, None
+
+
+def require_fit(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    """query [.., Q, E], key [.., K, E] and value [.., K, F] make one attention, and the mask is of its scores."""
+    named = {"query": query, "key": key, "value": value}
+    shapes = ", ".join(f"{name} {list(each.shape)}" for name, each in named.items() if isinstance(each, Tensor))
+    for name, each in named.items():
+        if not isinstance(each, Tensor):
+            raise UsageError(f"{name} must be a tensor, not {type(each).__name__}")
+        if each.ndim < 2 or not each.is_floating_point():
+            raise UsageError(
+                f"{name} must hold real numbers, [.., positions, width]; it is {list(each.shape)} of {dtype_name(each)}"
+            )
+    if len({(each.dtype, each.device) for each in named.values()}) > 1:
+        kinds = ", ".join(f"{name} {dtype_name(each)} on {each.device}" for name, each in named.items())
+        raise UsageError(f"query, key and value must be of one type and on one device: {kinds}")
+    if not query.size(-1):
+        raise UsageError(f"a query of no numbers asks nothing: {shapes}")
+    if query.size(-1) != key.size(-1):
+        raise UsageError(
+            f"a query of {query.size(-1)} numbers cannot be compared with a key of {key.size(-1)}: {shapes}; "
+            "the last sizes of query and key must be equal"
+        )
+    if key.size(-2) != value.size(-2):
+        raise UsageError(
+            f"{key.size(-2)} keys cannot lead to {value.size(-2)} values: {shapes}; each key needs its value"
+        )
+    batch = broadcast_shape(query.shape[:-2], key.shape[:-2])
+    if batch is None or broadcast_shape(batch, value.shape[:-2]) is None:
+        raise UsageError(f"what stands before positions and width, batch and heads, does not fit: {shapes}")
+    if mask is not None:
+        require_mask(mask, (*batch, query.size(-2), key.size(-2)))
+
+
+def require_temperature(temperature: object) -> None:
+    """Above zero. At zero stands hard attention, which has a name of its own."""
+    number = temperature.detach() if isinstance(temperature, Tensor) else temperature
+    if not isinstance(number, Real | Tensor) or (isinstance(number, Tensor) and number.numel() != 1):
+        raise UsageError(f"the temperature must be one number above 0, not {temperature!r}")
+    degrees = float(number)
+    if math.isnan(degrees) or degrees <= 0:
+        hint = "; hard attention, its limit, is hard=True" if degrees == 0 else ""
+        raise UsageError(f"the temperature must be above 0, not {degrees:g}{hint}")

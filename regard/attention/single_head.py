@@ -15,8 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.attention.changes import Changeable
-from regard.attention.fitting import require_mask
+from regard.attention.changes import AttentionModule
+from regard.attention.masks import require_mask
 from regard.attention.record import Observed
 from regard.attention.scaled_dot import to_weights
 
@@ -42,7 +42,7 @@ class AttentionOutput(NamedTuple):
     context: Tensor  #  [S, Q, D], the mix of values
 
 
-class SingleHead(Observed, Changeable, ABC):
+class SingleHead(Observed, AttentionModule, ABC):
     """Scores of whatever kind → weights → a mix of the values."""
 
     heads = 1

@@ -73,15 +73,22 @@ RecipePath = Annotated[
     Path, typer.Argument(metavar="RECIPE", help="A TOML file; see recipes/. `bundled:NAME` comes with regard.")
 ]
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A run folder, a model file, or `demo`.")]
+TestFile = Annotated[
+    Path | None, typer.Option("--file", metavar="FILE", help="Not the recipe's: labelled text, or plain.")
+]
 DataFolder = Annotated[
     Path | None, typer.Option("--data", envvar="REGARD_DATA", metavar="DIR", help="Where the recipe's files are.")
 ]
 Overrides = Annotated[
     list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, such as model.heads=4. Repeatable.")
 ]
+To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="Of a model with several: into which.")]
 Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses kept side by side; 1 is greedy. [recipe's]")]
 EngineName = Annotated[
-    str, typer.Option("--engine", metavar="NAME", help="What decodes: native, ctranslate2, or auto.")
+    str,
+    typer.Option(
+        "--engine", metavar="NAME", help="What decodes: native, ctranslate2, or auto: the latter where it can."
+    ),
 ]
 Int8 = Annotated[bool, typer.Option("--int8", help="Compute in 8 bits: faster on a CPU, hardly worse.")]
 Shortlist = Annotated[
@@ -90,11 +97,29 @@ Shortlist = Annotated[
 Worker = Annotated[
     int, typer.Option("--workers", min=0, help="Processes that share many sentences; 0: one for each core.")
 ]
+Protect = Annotated[
+    bool | None,
+    typer.Option(
+        "--protect/--no-protect",
+        help="Keep numbers, times, addresses and tags as they are. [where the model was trained for it]",
+    ),
+]
 Split = Annotated[
     bool,
     typer.Option("--split/--no-split", help="Translate a text sentence by sentence, or whole if it is not too long."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
+
+
+def tell_more(wanted: bool) -> None:
+    """Notes of what is usually left unsaid."""
+    if wanted:
+        notes.setLevel(logging.DEBUG)
+
+
+Verbose = Annotated[
+    bool, typer.Option("--verbose", callback=tell_more, help="Also say which engine decodes, and why.", is_eager=True)
+]
 SourceFile = Annotated[Path | None, typer.Option("--source", metavar="FILE", help="Source sentences, one per line.")]
 TargetFile = Annotated[Path | None, typer.Option("--target", metavar="FILE", help="Their references, line-aligned.")]
 errors = Console(stderr=True)

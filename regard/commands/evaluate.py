@@ -15,10 +15,14 @@ from regard.commands.app import (
     Int8,
     Json,
     ModelName,
+    Protect,
     Shortlist,
     SourceFile,
     Split,
     TargetFile,
+    TestFile,
+    To,
+    Verbose,
     Worker,
     app,
     print_json,
@@ -31,19 +35,20 @@ def evaluate(
     source: SourceFile = None,
     target: TargetFile = None,
     data: DataFolder = None,
+    to: To = None,
     beam: Beam = None,
     paper: Annotated[bool, typer.Option("--paper", help="Also lower-cased, Moses-tokenised BLEU.")] = False,
     split: Split = True,
+    protect: Protect = None,
     as_json: Json = False,
     output: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the model's answers here.")] = None,
     save: Annotated[bool, typer.Option("--save", help="Store the scores in the model file.")] = False,
-    engine: EngineName = "native",
+    verbose: Verbose = False,
+    engine: EngineName = "auto",
     int8: Int8 = False,
     shortlist: Shortlist = False,
     workers: Worker = 0,
-    file: Annotated[
-        Path | None, typer.Option("--file", metavar="FILE", help="Not the recipe's: labelled text, or plain.")
-    ] = None,
+    file: TestFile = None,
     stride: Annotated[
         int | None, typer.Option(min=1, help="Language model: tokens by which its context slides.")
     ] = None,
@@ -56,7 +61,7 @@ def evaluate(
     found = regard.evaluate(
         model, data=data, save=save, output=output, on_result=None if as_json else tell, source=source, target=target,
         beam=beam, paper=paper, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride,
-        split=split,
+        split=split, protect=protect, to=to,
     )  # fmt: skip
     if as_json:
         print_json(found.to_dict())

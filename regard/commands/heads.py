@@ -15,6 +15,7 @@ from regard.commands.app import (
     ModelName,
     SourceFile,
     TargetFile,
+    TestFile,
     app,
     command_line,
     print_json,
@@ -27,18 +28,19 @@ def heads(
     model: ModelName,
     source: SourceFile = None,
     target: TargetFile = None,
+    file: TestFile = None,
     data: DataFolder = None,
     test: Annotated[str | None, typer.Option("--test", metavar="NAME", help="This test set. [the first]")] = None,
-    sentences: Annotated[int, typer.Option(min=1, help="Sentences to translate without each head.")] = 200,
+    sentences: Annotated[int, typer.Option(min=1, help="Examples to try without each head.")] = 200,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="A page (.html) or picture (.png, .svg, .pdf)."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """What is each attention head worth? The change of BLEU when it alone is switched off."""
+    """What is each attention head worth? The change of BLEU, accuracy or perplexity when it alone is off."""
     found = regard.heads(
-        model, source=source, target=target, data=data, test=test, sentences=sentences, output=output,
+        model, source=source, target=target, file=file, data=data, test=test, sentences=sentences, output=output,
         command=command_line(),
     )  # fmt: skip
     if as_json:

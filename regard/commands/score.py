@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import Json, ModelName, SourceFile, TargetFile, app, standard_input
+from regard.commands.app import Json, ModelName, SourceFile, TargetFile, To, app, standard_input
 
 
 @app.command(epilog="Examples: `paste in.de in.en | regard score runs/x`, `regard score runs/language 'some text'`")
@@ -19,6 +19,7 @@ def score(
     text: Annotated[list[str] | None, typer.Argument(help="Language model: texts, instead of standard input.")] = None,
     source: SourceFile = None,
     target: TargetFile = None,
+    to: To = None,
     as_json: Json = False,
 ) -> None:
     """How probable a model finds a text.
@@ -29,7 +30,7 @@ def score(
     from_input = not text and source is None and target is None
     texts = standard_input() if from_input else text or None
     options = {"look_ahead": 1} if from_input and sys.stdin.isatty() else {}
-    for found in regard.score(model, texts, source=source, target=target, **options):
+    for found in regard.score(model, texts, source=source, target=target, to=to, **options):
         draw = getattr(found, "draw", None)
         if as_json:
             print(json.dumps(found.to_dict(), ensure_ascii=False), flush=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,8 @@ def train(
     done = regard.train(recipe, overrides=overrides, data=data, run=run)
     if done.first:
         report_outcome(done.reason, done.folder, done.recipe)
+    if done.reason == "interrupted" and "TORCHELASTIC_RUN_ID" not in os.environ:  # torchrun would start it again
+        raise typer.Exit(130)  # a script should not go on with what is half trained
 
 
 def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
@@ -42,7 +45,7 @@ def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
     how = {"patience": "no better for a while", "time": "time is up"}.get(reason, "all updates done")
     print(f"{how}. The model is {folder / 'model.safetensors'}")
     task = task_settings(recipe.task)
-    given = "" if recipe.data.test else "".join(f" --{name} FILE" for name in task.text_options)
-    print(f"Next: regard evaluate {folder}{given}    or: regard {task.verb} {folder} 'some text'")
+    given = "" if recipe.data.tests else "".join(f" --{name} FILE" for name in task.text_options)
+    print(f"Next: regard evaluate {folder}{given}    or: regard {task.verb} {folder} {task.given}")
     if recipe.training.filmed:
         print(f"How its attention formed: regard view {folder} -o movie.html")

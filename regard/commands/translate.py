@@ -15,8 +15,11 @@ from regard.commands.app import (
     Int8,
     Json,
     ModelName,
+    Protect,
     Shortlist,
     Split,
+    To,
+    Verbose,
     Worker,
     app,
     counted,
@@ -30,6 +33,7 @@ from regard.commands.app import (
 def translate(
     model: ModelName,
     text: Annotated[list[str] | None, typer.Argument(help="Texts; without any, lines of standard input.")] = None,
+    to: To = None,
     beam: Beam = None,
     nbest: Annotated[int, typer.Option(min=1, help="Outputs per line, best first, as rank, score, text.")] = 1,
     sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
@@ -48,11 +52,13 @@ def translate(
     max_ratio: Annotated[float | None, typer.Option(help="Longest output as a multiple of the source …")] = None,
     max_extra: Annotated[int | None, typer.Option(help="… plus this many tokens.")] = None,
     split: Split = True,
+    protect: Protect = None,
     warnings: Annotated[
         bool, typer.Option("--warnings/--no-warnings", help="Say what speaks against an output; without, it is faster.")
     ] = True,
     as_json: Json = False,
-    engine: EngineName = "native",
+    verbose: Verbose = False,
+    engine: EngineName = "auto",
     int8: Int8 = False,
     shortlist: Shortlist = False,
     workers: Worker = 0,
@@ -61,12 +67,13 @@ def translate(
     """Translate arguments or standard input: one line in, one line out."""
     note_files(text or ())
     translator = regard.load(
-        model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers
+        model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers, to=to
     )
     options: dict[str, Any] = dict(
         beam=beam, nbest=nbest, sample=sample, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         prefix=prefix, no_repeat_ngram=no_repeat_ngram, length_penalty=length_penalty, alpha=alpha,
-        max_ratio=max_ratio, max_extra=max_extra, split=split, warnings=warnings,
+        max_ratio=max_ratio, max_extra=max_extra, split=split, protect=protect, warnings=warnings,
+        scores=as_json or nbest > 1,
     )  # fmt: skip
     if not text and sys.stdin.isatty():
         options["look_ahead"] = 1

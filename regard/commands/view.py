@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import Beam, EngineName, Int8, ModelName, Shortlist, Split, app, command_line
+from regard.commands.app import Beam, EngineName, Int8, ModelName, Protect, Shortlist, Split, app, command_line
 
 LARGE = 20  # megabytes: worth a word
 
@@ -22,10 +22,11 @@ def view(
     text: Annotated[str | None, typer.Argument(help="What to look at. [a sentence of the run's movie]")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page.")] = None,
     beam: Beam = None,
-    engine: EngineName = "native",
+    engine: EngineName = "auto",
     int8: Int8 = False,
     shortlist: Shortlist = False,
     split: Split = True,
+    protect: Protect = None,
 ) -> None:
     """See through a model: one self-contained HTML page, or in the terminal.
 
@@ -35,7 +36,7 @@ def view(
     """
     seen = regard.view(
         model, text, output=output, command=command_line(), beam=beam, engine=engine, int8=int8, shortlist=shortlist,
-        split=split,
+        split=split, protect=protect,
     )  # fmt: skip
     if output is None:
         seen.draw(Console())

@@ -9,6 +9,15 @@ from __future__ import annotations
 
 from regard.config.classification import ClassificationRecipe, ClassifierTraining, LabelledText, TextEncoder
 from regard.config.data import Data, TextData, Tokenizer
+from regard.config.image_classification import (
+    CompactTransformer,
+    LabelledPictures,
+    PictureModel,
+    PictureRecipe,
+    PictureTraining,
+    VisionTransformer,
+)
+from regard.config.image_codes import CaptionedPictures, CodesTraining, ImageCodes, ImageCodesRecipe
 from regard.config.language_model import (
     LanguageModel,
     LanguageRecipe,
@@ -20,9 +29,11 @@ from regard.config.language_model import (
 from regard.config.model import AttentionModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, Recipe, TaskSettings, TextRecipe
 from regard.config.tasks import TASKS, task_settings
+from regard.config.text_to_image import PaintingData, PaintingRecipe, PaintingTraining, TextToImage
 from regard.config.training import TextTraining, Training
 from regard.config.translation import (
     Convolutional,
+    Corpus,
     Decoding,
     ParallelText,
     Recurrent,
@@ -37,17 +48,30 @@ __all__ = [
     "TASKS",
     "Architecture",
     "AttentionModel",
+    "CaptionedPictures",
     "ClassificationRecipe",
     "ClassifierTraining",
+    "CodesTraining",
+    "CompactTransformer",
     "Convolutional",
+    "Corpus",
     "Data",
     "Decoding",
+    "ImageCodes",
+    "ImageCodesRecipe",
+    "LabelledPictures",
     "LabelledText",
     "LanguageModel",
     "LanguageRecipe",
     "LanguageTraining",
     "Model",
+    "PaintingData",
+    "PaintingRecipe",
+    "PaintingTraining",
     "ParallelText",
+    "PictureModel",
+    "PictureRecipe",
+    "PictureTraining",
     "PlainText",
     "Recipe",
     "Recurrent",
@@ -59,6 +83,7 @@ __all__ = [
     "TextDecoder",
     "TextEncoder",
     "TextRecipe",
+    "TextToImage",
     "TextTraining",
     "Tokenizer",
     "Training",
@@ -66,5 +91,6 @@ __all__ = [
     "TranslationModel",
     "TranslationRecipe",
     "TranslationTraining",
+    "VisionTransformer",
     "task_settings",
 ]

@@ -33,11 +33,11 @@ class LabelledText(TextData):
     """Column that names the split (train, valid or the test set's name); nothing: every row belongs."""
     quoted: bool = False
     """A cell of a TSV may stand in double quotes, as pandas writes it; a CSV's always may."""
-    replace: Mapping[str, str] = field(default_factory=dict)
+    replace: Mapping[str, str] = setting({}, inherited=True)
     """Strings that each text has replaced, here and when the model works: `"<br />" = " "`."""
     hold_out: float = setting(0.1, below=1)
     """Share of the training text that validates, spread evenly over it, when no `valid` is named."""
-    max_tokens: int = setting(256, least=1, most=LONGEST)
+    max_tokens: int = setting(256, least=1, most=LONGEST, inherited=True)
     """Longest text that is read at once, in tokens."""
     long: str = setting("ends", choices=("first", "ends", "windows"))
     """Of a longer text: `first`, its beginning; `ends`, half from each end; `windows`, all of it in overlapping windows whose

@@ -47,6 +47,16 @@ class Data:
         """Whether several splits may stand in one file, told apart by a column."""
         return False
 
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The files that training reads."""
+        return (*self.train, *self.valid)
+
+    @property
+    def tests(self) -> Mapping[str, tuple[str, ...]]:
+        """By name, the files of every test set."""
+        return self.test
+
     def files_of(self, split: str) -> tuple[str, ...]:
         """The files of `train`, `valid` or a test set."""
         return {"train": self.train, "valid": self.valid}.get(split) or self.test[split]
@@ -92,7 +102,7 @@ class Data:
 class TextData(Data):
     """`[data]` of what reads text."""
 
-    max_tokens: int = setting(200, least=1, most=LONGEST)
+    max_tokens: int = setting(200, least=1, most=LONGEST, inherited=True)
     """Longest text in tokens."""
 
 

@@ -21,6 +21,8 @@ class Bounds(NamedTuple):
     that trains, and a model file says nothing of it."""
     free: bool = False
     """It may change when a run goes on: it does not touch what was computed so far."""
+    inherited: bool = False
+    """A recipe that starts from a trained model and does not say it takes it over from there."""
 
     def broken_by(self, number: float) -> str:
         """The bound that a number breaks, or nothing."""
@@ -40,9 +42,10 @@ def setting(
     choices: tuple[str, ...] = (),
     path: str = "",
     free: bool = False,
+    inherited: bool = False,
 ) -> T:
     """A field with bounds. Numbers are at least 0 unless it says otherwise."""
-    bounds = {"bounds": Bounds(least, most, below, choices, path, free)}
+    bounds = {"bounds": Bounds(least, most, below, choices, path, free, inherited)}
     made: Any = (
         field(default_factory=lambda: dict(default), metadata=bounds)
         if isinstance(default, Mapping)

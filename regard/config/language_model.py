@@ -20,7 +20,7 @@ class PlainText(TextData):
 
     documents: str = setting("stream", choices=("stream", "lines"))
     """`stream`: lines follow each other, each with its end; `lines`: each line is a document, and knows of no other."""
-    max_tokens: int = setting(256, least=1, most=LONGEST)
+    max_tokens: int = setting(256, least=1, most=LONGEST, inherited=True)
     """Tokens that are read together: the longest way back that the model learns to look."""
 
 

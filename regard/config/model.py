@@ -44,6 +44,8 @@ class AttentionModel(Model):
     """Attention heads; must divide the width."""
     key_width: int = setting(0, most=WIDEST)
     """Length of a query and of a key in each head (d_k); 0: width / heads."""
+    value_width: int = setting(0, most=WIDEST)
+    """Length of a value in each head (d_v); 0: width / heads."""
     attention_dropout: float = setting(0.0, below=1)
     """Share of attention weights that is dropped in training."""
     activation_dropout: float = setting(0.0, below=1)

@@ -73,6 +73,8 @@ class TaskSettings:
     """By name; the first is what a recipe means that names none. Plug-ins add theirs."""
     text_options: tuple[str, ...] = ("file",)
     """The options that give other text to be tested on than the recipe's, a file each."""
+    given: str = "'some text'"
+    """What its verb is given, in an example."""
 
     @property
     def sections(self) -> dict[str, Any]:

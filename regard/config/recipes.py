@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -15,10 +15,12 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from regard.config.aliases import PRESENT, drop_unheeded, renamed
 from regard.config.data import Data, is_plain
 from regard.config.field import bounds_of
+from regard.config.inheritance import take_over
 from regard.config.recipe import Recipe, TaskSettings
+from regard.config.stored import BUNDLED_FOLDER, stored_settings
 from regard.config.synonyms import explain, explain_section
 from regard.config.tasks import TASKS, names, task_settings
-from regard.errors import ConfigError, UsageError, did_you_mean, shown
+from regard.errors import ConfigError, RegardError, UsageError, did_you_mean, shown
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -27,7 +29,6 @@ else:  # pragma: no cover
 
 
 BUNDLED = "bundled:"
-BUNDLED_FOLDER = Path(__file__).parent.parent / "bundled"
 TOO_DEEP = "nests lists or tables too deep to be a recipe"
 LARGEST = 10**6
 """Bytes of a recipe: some two hundred times the longest that people write."""
@@ -47,12 +48,15 @@ def load(
     called = str(path)
     own = "" if (name := called.removeprefix(BUNDLED)) == called else BUNDLED
     path = BUNDLED_FOLDER / name if own else Path(path)
+    if own and not path.is_file():
+        names = sorted(f"{own}{other.name}" for other in BUNDLED_FOLDER.glob("*.toml"))
+        known = f" Bundled are: {', '.join(names)}"
+        raise ConfigError([f"no recipe at {called}.{did_you_mean(called, names)}{known}"])
     try:
         text = _text_of(path)
     except FileNotFoundError:
         near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
-        names = (f"{own}{other.name}" if own else str(other) for other in near)
-        raise ConfigError([f"no recipe at {called}.{did_you_mean(called, names)}"]) from None
+        raise ConfigError([f"no recipe at {called}.{did_you_mean(called, map(str, near))}"]) from None
     except (OSError, ValueError) as error:  # UnicodeDecodeError, or a name that no system can hold
         raise ConfigError([f"cannot read the recipe {path}: {error}"]) from None
     try:
@@ -68,7 +72,7 @@ def load(
     for note in () if finished else notes:  # nobody will mend what a run wrote down
         print(f"regard: {called}: {note}", file=sys.stderr)
     origin = Origin(path, text, tuple(overrides))
-    recipe = _overridden(given, origin, folder)
+    recipe = _overridden(given, origin, folder, starting=not finished)
     data = replace(recipe.data, folder=str(Path(folder or path.parent / recipe.data.folder).resolve()))
     if finished:
         return replace(recipe, data=replace(data, download={}))
@@ -124,7 +128,7 @@ def read(
         found = load(recipe, overrides, folder)
     elif isinstance(recipe, (Recipe, Mapping)):
         try:
-            given = to_dict(recipe) if isinstance(recipe, Recipe) else copy.deepcopy(dict(recipe))
+            given = _stated_in(recipe) if isinstance(recipe, Recipe) else copy.deepcopy(dict(recipe))
         except RecursionError:
             raise ConfigError([f"the recipe {TOO_DEEP}"]) from None
         renamed(given)
@@ -136,14 +140,41 @@ def read(
     return found
 
 
-def _overridden(given: dict[str, Any], origin: Origin, folder: str | Path | None) -> Recipe:
-    """The recipe that is given, with its overrides; all that is wrong is said at once."""
+def _overridden(given: dict[str, Any], origin: Origin, folder: str | Path | None, *, starting: bool = True) -> Recipe:
+    """The recipe that is given, with its overrides and what it takes over from its start; all that is wrong is said at
+    once."""
     mistakes = [] if folder is None or Path(folder).is_dir() else [f"no folder {folder} to take data from"]
     mistakes += _override(given, origin.overrides)
+    if starting:
+        mistakes += _start(given, origin)
     recipe, more = _build(given, origin)
     if mistakes + more:
         raise ConfigError(mistakes + more)
     return recipe
+
+
+def _start(given: dict[str, Any], origin: Origin) -> list[str]:
+    """Take over what the model says that training starts from."""
+    training, task = given.get("training"), given.get("task", next(iter(TASKS)))
+    start = training.get("start") if isinstance(training, dict) else None
+    row = names().get(task) if isinstance(task, str) else None
+    if not start or not isinstance(start, str) or row is None:
+        return []
+    try:
+        return take_over(given, parse(stored_settings(start), start), row, origin.of)
+    except (RegardError, RecursionError) as error:
+        return [f"training.start = {shown(start)}{origin.of('training.start')}: {error}"]
+
+
+def _stated_in(recipe: Recipe) -> dict[str, Any]:
+    """What a Recipe says; where it starts from a model, what nobody changed in it is left for the model to say."""
+    given = to_dict(recipe)
+    if recipe.training.start:
+        for name in {"model", "tokenizer", "decoding"} & given.keys():
+            default = json.loads(json.dumps(asdict(type(getattr(recipe, name))())))
+            kept = {key: value for key, value in given[name].items() if key == "architecture" or value != default[key]}
+            given[name] = kept
+    return given
 
 
 def _stated(overrides: Mapping[str, Any], section: str = "") -> Iterator[str]:
@@ -205,6 +236,9 @@ def _all_inside(files: Any) -> Any:
         return {name: _all_inside(each) for name, each in files.items()}
     if isinstance(files, tuple):
         return tuple(_all_inside(each) for each in files)
+    if is_dataclass(files) and not isinstance(files, type):
+        paths = [each.name for each in fields(files) if bounds_of(each).path == "file"]
+        return replace(files, **{name: _all_inside(getattr(files, name)) for name in paths})
     return inside(files)
 
 
@@ -226,14 +260,22 @@ def to_toml(recipe: Recipe) -> str:
     """The resolved recipe, every setting stated."""
 
     def table(name: str, content: dict[str, Any]) -> list[str]:
-        lines = [f"{_key(key)} = {_value(item)}" for key, item in content.items() if not isinstance(item, dict)]
+        lines = [f"{_key(key)} = {_value(item)}" for key, item in content.items() if not _is_table(item)]
         for key, item in content.items():
+            if isinstance(item, list) and _is_table(item):
+                for each in item:
+                    lines += ["", f"[[{name}.{_key(key)}]]", *table(f"{name}.{_key(key)}", each)]
             if isinstance(item, dict):
                 inner = f"{name}.{_key(key)}" if name else _key(key)
                 lines += ["", f"[{inner}]", *table(inner, item)]
         return lines
 
     return "\n".join(table("", to_dict(recipe))) + "\n"
+
+
+def _is_table(item: Any) -> bool:
+    """Or several of them."""
+    return isinstance(item, dict) or (isinstance(item, list) and bool(item) and isinstance(item[0], dict))
 
 
 def _value(item: Any) -> str:
@@ -428,6 +470,8 @@ def convert(value: Any, wanted: Any) -> Any:
         if not isinstance(items, (list, tuple)) or (inner[-1] is not ... and len(items) != len(inner)):
             raise TypeError("a list" if inner[-1] is ... else f"a list of {len(inner)} values")
         return tuple(convert(item, inner[0]) for item in items)
+    if is_dataclass(wanted):
+        return _entry(value, wanted)
     if origin is not None and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
             raise TypeError("a table")
@@ -440,6 +484,22 @@ def convert(value: Any, wanted: Any) -> Any:
         names = {int: "a whole number", float: "a number", str: "a text in quotes", bool: "true or false"}
         raise TypeError(names[wanted])
     return value
+
+
+def _entry(value: Any, kind: Any) -> Any:
+    """One table of an array of them."""
+    if not isinstance(value, Mapping):
+        raise TypeError("a table")
+    hints = get_type_hints(kind)
+    values = {}
+    for key, item in value.items():
+        if key not in hints:
+            raise TypeError(f"a table of {', '.join(hints)} (there is no {shown(key)}.{did_you_mean(str(key), hints)})")
+        try:
+            values[key] = convert(item, hints[key])
+        except TypeError as error:
+            raise TypeError(f"a table whose {key} is {error}") from None
+    return kind(**values)
 
 
 def shape_name(recipe: Recipe) -> str:

@@ -45,8 +45,8 @@ _MEANINGS = (
     Meaning(("model.key_width",), "the length of a query and of a key in each head, the paper's d_k; 0 is width / heads", (
         "d_k", "d_key", "d_q", "d_head", "head_dim", "head_size", "head_width", "dim_head",
     )),
-    Meaning((), "values are width / heads long in a recipe; regard.attention.SelfAttention(value_width=…) takes any length", (
-        "d_v", "d_value", "value_width", "vdim",
+    Meaning(("model.value_width",), "the length of a value in each head, the paper's d_v; 0 is width / heads", (
+        "d_v", "d_value", "vdim",
     )),
     Meaning(("model.dropout",), "the share of embeddings and of what layers pass on that is dropped in training", (
         "dropout_rate", "drop_rate", "p_drop", "p_dropout", "dropout_prob", "dropout_p", "hidden_dropout_prob", "hidden_dropout",

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from regard.config import classification, language_model, translation
+from regard.config import classification, image_classification, image_codes, language_model, text_to_image, translation
 from regard.config.recipe import TaskSettings
 from regard.errors import UsageError, did_you_mean, shown
 
 TASKS: dict[str, TaskSettings] = {
-    each.name: each for each in (translation.SETTINGS, classification.SETTINGS, language_model.SETTINGS)
+    each.name: each
+    for each in (
+        translation.SETTINGS,
+        classification.SETTINGS,
+        language_model.SETTINGS,
+        image_classification.SETTINGS,
+        image_codes.SETTINGS,
+        text_to_image.SETTINGS,
+    )
 }
 
 

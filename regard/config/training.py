@@ -12,6 +12,11 @@ from regard.config.field import setting
 class Training:
     """`[training]`: the one loop that trains every model."""
 
+    start: str = setting("", path="file")
+    """A trained model to start from: a run folder, a model file or `demo`. Weights and tokenizer come from there, and what
+    the recipe does not say of `[model]`; another task's model gives what it has in common: embedding and encoder."""
+    freeze: tuple[str, ...] = ()
+    """Parts of the model that keep the weights they start with, such as `["embedding", "encoder"]`."""
     batch_tokens: int = setting(4_096, least=1, most=100_000_000)
     """Tokens per update (of the target, where there are two texts), summed over accumulation and all processes."""
     accumulate: int = setting(1, least=1, most=1_000_000, free=True)
@@ -46,9 +51,14 @@ class Training:
     patience: int = setting(0, free=True)
     """Validations without a better metric after which training stops; 0: never."""
     average: int = setting(5, least=1, most=1_000)
-    """Checkpoints whose mean becomes the model; 1: the single best or last."""
+    """Checkpoints whose mean may become the model; 1: none is made."""
     average_of: str = setting("last", choices=("last", "best"))
     """`last` or `best`: which checkpoints are averaged, and kept on disk."""
+    ema: float = setting(0.0, below=1)
+    """Decay of an exponential moving average of the weights, such as 0.999, which may become the model; 0: none is kept."""
+    keep: str = setting("auto", choices=("auto", "mean", "ema", "best", "last"), free=True)
+    """What becomes the model when training ends: the `mean`, the moving average (`ema`), the `best` or the `last` weights;
+    `auto`: whichever is best on the validation data."""
     seed: int = setting(1, most=2**63 - 1)
     """Everything random follows from it."""
     threads: int = setting(0, most=4_096, free=True)
@@ -76,6 +86,10 @@ class Training:
         """What is wrong though each setting alone is right."""
         if self.batch_tokens < self.accumulate:
             yield "training.accumulate cannot exceed training.batch_tokens"
+        if self.freeze and not self.start:
+            yield "training.freeze without training.start would keep weights that nobody trained"
+        if self.keep == "ema" and not self.ema:
+            yield "training.keep = 'ema' needs a moving average: set training.ema, to 0.999 for instance"
 
 
 @dataclass(frozen=True)

@@ -97,3 +97,43 @@ def pad(sequences: Sequence[NDArray[Any]], *, start: bool = False, end: bool = F
         if end:
             row[start + len(sequence)] = END
     return padded
+
+
+def in_batches(lengths: Sequence[int], tokens: int, width: int) -> list[list[int]]:
+    """Indexes of sentences, longest first, cut so that rows × longest × width ≤ tokens, but at least one per batch.
+
+    `width` is the number of hypotheses per sentence. Longest first: what does not fit into memory fails at once.
+    """
+    batches: list[list[int]] = []
+    room = 0
+    for index in sorted(range(len(lengths)), key=lambda each: -lengths[each]):
+        if room == 0:
+            batches.append([])
+            room = max(1, tokens // (max(1, lengths[index]) * width))
+        batches[-1].append(index)
+        room -= 1
+    return batches
+
+
+class RowBatches:
+    """Batches of as many rows each, every row once in each epoch, in an order that follows from seed and epoch."""
+
+    def __init__(self, rows: int, size: int, seed: int) -> None:
+        self.rows, self.size, self.seed = rows, size, seed
+        self._planned: tuple[int, Rows] | None = None
+
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[tuple[Rows, int]], tuple[int, int]]:
+        """The next `count` batches after (epoch, batches taken of it), each with its epoch; and the position after them."""
+        epoch, index = position
+        taken, batches = [], -(-self.rows // self.size)
+        for _ in range(count):
+            require_place(index, batches, epoch)
+            taken.append((self._order(epoch)[index * self.size : (index + 1) * self.size], epoch))
+            epoch, index = (epoch, index + 1) if index + 1 < batches else (epoch + 1, 0)
+        return taken, (epoch, index)
+
+    def _order(self, epoch: int) -> Rows:
+        if self._planned is None or self._planned[0] != epoch:
+            random = np.random.Generator(np.random.PCG64([self.seed, epoch]))
+            self._planned = epoch, random.permutation(self.rows)
+        return self._planned[1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,19 @@ class Counts:
     byte_tokens: list[int] = field(default_factory=lambda: [0, 0])
     shared: int = 0
     """Pairs that the training text holds as well."""
+
+
+def summed(counts: Sequence[Counts]) -> Counts:
+    """Of several texts."""
+    rules = dict.fromkeys(rule for each in counts for rule in each.skipped)
+    return Counts(
+        read=sum(each.read for each in counts),
+        kept=sum(each.kept for each in counts),
+        skipped={rule: sum(each.skipped[rule] for each in counts) for rule in rules},
+        tokens=[sum(sides) for sides in zip(*(each.tokens for each in counts), strict=True)],
+        byte_tokens=[sum(sides) for sides in zip(*(each.byte_tokens for each in counts), strict=True)],
+        shared=sum(each.shared for each in counts),
+    )
 
 
 class Cleaner:
@@ -103,6 +116,12 @@ def told_shared(shared: int, of: int, what: str) -> list[str]:
     return [f"  {shared:,} of its {of:,} {what} are also in data.train: what they score says nothing of new text"]
 
 
+def _told_mark(counts: Counts) -> str:
+    skipped = ", ".join(f"{count:,} {rule}" for rule, count in counts.skipped.items() if count)
+    shared = f"; {counts.shared:,} are also trained on" if counts.shared else ""
+    return (f" ({skipped} skipped)" if skipped else "") + shared
+
+
 @dataclass(frozen=True)
 class Report:
     """What was read, kept and skipped, by which rule."""
@@ -113,12 +132,24 @@ class Report:
     valid: Counts
     sentences: int = 1
     """That a tenth of the training lines hold at least: what the model will be given at a time."""
+    directions: list[str] = field(default_factory=list)
+    """Where there are several corpora, each with its languages …"""
+    corpora: dict[str, list[Counts]] = field(default_factory=dict)
+    """… and by split what became of its pairs, in the order in which they stand in the prepared folder."""
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Report:
         """Read what `dataclasses.asdict` made of a report."""
-        splits = {name: Counts(**stored[name]) for name in ("train", "valid")}
-        return cls(stored["max_tokens"], stored["max_ratio"], **splits, sentences=stored.get("sentences", 1))
+        train, valid = (Counts(**stored[name]) for name in ("train", "valid"))
+        parts = {name: [Counts(**each) for each in counts] for name, counts in stored.get("corpora", {}).items()}
+        sentences, directions = stored.get("sentences", 1), list(stored.get("directions", ()))
+        return cls(
+            stored["max_tokens"], stored["max_ratio"], train, valid, sentences=sentences, directions=directions, corpora=parts
+        )  # fmt: skip
+
+    def sizes(self, split: str) -> list[int]:
+        """Pairs of each direction in a split."""
+        return [each.kept for each in self.corpora[split]] if self.corpora else [getattr(self, split).kept]
 
     def lines(self) -> list[str]:
         """The report for people."""
@@ -139,6 +170,8 @@ class Report:
             "duplicate": "the same pair stood earlier",
         }
         lines = [f"{name}: {counts.kept:,} of {counts.read:,} pairs kept"]
+        for direction, each in zip(self.directions, self.corpora.get(name, ()), strict=False):
+            lines.append(f"  {direction}: {each.kept:,} of {each.read:,} pairs kept{_told_mark(each)}")
         lines += [f"  {count:,} skipped: {words[rule]}" for rule, count in counts.skipped.items()]
         if counts.kept:
             for side, tokens, spelled in zip(("source", "target"), counts.tokens, counts.byte_tokens, strict=True):

@@ -27,10 +27,10 @@ BUNDLED = "bundled:"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_LINE = 2**24
 """Bytes: a thick book on one line. What is longer would take many times its size in memory."""
-FROM_UTF_16 = "convert it, for example with iconv -f UTF-16 -t UTF-8"
+CONVERT = "convert it with iconv -f {} -t UTF-8 FILE > NEW"
 NO_TEXT = {
-    rb"\xff\xfe": f"UTF-16 or UTF-32, not UTF-8; {FROM_UTF_16}",
-    rb"\xfe\xff": f"UTF-16, not UTF-8; {FROM_UTF_16}",
+    rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff": f"UTF-32, not UTF-8; {CONVERT.format('UTF-32')}",
+    rb"\xff\xfe|\xfe\xff": f"UTF-16, not UTF-8; {CONVERT.format('UTF-16')}",
     rb"\x1f\x8b": "what gzip packed, not text: unpack it, or let its name end in .gz",
     rb"\xfd7zXZ\x00": "what xz packed, not text: unpack it, or let its name end in .xz",
     rb"BZh[1-9]1AY&SY": "what bzip2 packed, not text: unpack it",
@@ -140,7 +140,8 @@ class LineReader:
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{self.name}, line {self.lines} is not UTF-8: byte 0x{error.object[error.start]:02x} at position"
-                f" {error.start + 1}. Convert the file, for example with iconv -t UTF-8"
+                f" {error.start + 1}. If it is in another encoding, {CONVERT.format('ENCODING')}, where ENCODING is WINDOWS-1252 for"
+                " many Western texts, CP949 for Korean"
             ) from None
         except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
             raise DataError(f"{self.name} is damaged or cut short after line {self.lines}: {error}") from None
@@ -151,7 +152,10 @@ class LineReader:
             if re.match(beginning, line):
                 raise DataError(f"{self.name} holds {what}")
         if line.count(0) > len(line) // 4:
-            raise DataError(f"{self.name} holds UTF-16 or no text: its first line is full of NUL bytes; {FROM_UTF_16}")
+            order = "BE" if line[:1] == b"\0" else "LE"  # which half of an ASCII character is the empty one
+            raise DataError(
+                f"{self.name} holds UTF-16 or no text: its first line is full of NUL bytes; {CONVERT.format(f'UTF-16{order}')}"
+            )
 
     def _require_line_feeds(self) -> None:
         """Refuse a file whose lines end otherwise: they would be taken for a few long ones. Of what is typed or sent, each
@@ -164,11 +168,13 @@ class LineReader:
 
 
 def read_pairs(files: tuple[str, ...], data: ParallelText, split: str) -> Iterator[tuple[str, str]]:
-    """Source and target sentences of one TSV, or of two line-aligned files."""
+    """Source and target sentences of one TSV, CSV or JSONL, or of two line-aligned files."""
     if len(files) not in (1, 2):
         raise DataError(f"data.{split} names {len(files)} files; give one TSV, or a source and a target file")
     paths = [locate(file, data) for file in files]
-    return _aligned(*paths) if len(paths) == 2 else _columns(paths[0], data, split)
+    if len(paths) == 2:
+        return _aligned(*paths)
+    return _columns(paths[0], data, split)
 
 
 def decode_pairs(lines: Iterable[str], name: str) -> Iterator[tuple[str, str]]:
@@ -184,8 +190,7 @@ def _columns(path: Path, data: ParallelText, split: str) -> Iterator[tuple[str, 
     needed = max(data.source_column, data.target_column, data.split_column)
     seen: dict[str, None] = {}
     found = False
-    for number, line in enumerate(read_lines(path), start=1):
-        cells = line.split("\t")
+    for number, cells in _cells(path, data):
         if len(cells) < needed:
             raise DataError(
                 f"{path}, line {number} has {len(cells)} tab-separated columns, but column {needed} is asked for;"
@@ -205,6 +210,15 @@ def _columns(path: Path, data: ParallelText, split: str) -> Iterator[tuple[str, 
         )
     if not found:
         raise DataError(f"{path} is empty")
+
+
+def _cells(path: Path, data: ParallelText) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a TSV or CSV by column; of JSONL source and target, called by their languages or `source` and `target`."""
+    from regard.data import tables  # late: it reads lines as this file does
+
+    if not tables.is_table(path):
+        return ((number, line.split("\t")) for number, line in enumerate(read_lines(path), start=1))
+    return tables.read_columns(path, data)
 
 
 def _aligned(source: Path, target: Path) -> Iterator[tuple[str, str]]:
@@ -228,8 +242,8 @@ def _refuse_table(path: Path, source: Path, target: Path) -> None:
     if beginning and all("\t" in line for line in beginning):
         raise DataError(
             f"{path} has a tab in every line, like a TSV of source and target; but of two files the first is read as source"
-            f" and the second as target, line by line. Put the rows of several TSV files into one: cat {source.name}"
-            f" {target.name} > all{''.join(path.suffixes)}"
+            " and the second as target, line by line. Name several TSV files as corpora, each by itself:"
+            f' [[data.corpus]] with name = "a" and train = ["{source.name}"], then another with train = ["{target.name}"]'
         )
 
 

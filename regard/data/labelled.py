@@ -5,33 +5,33 @@ A text and its label are kept as a pair whose target is one id.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from regard.config import ClassificationRecipe, LabelledText
 from regard.data.cleaning import Seen, told_shared
-from regard.data.corpus import LONGEST_LINE, locate, read_lines
+from regard.data.corpus import locate
 from regard.data.encoding import text_prints
 from regard.data.ids import PairWriter, smallest_type
 from regard.data.pairs import counted, sample_size, take_sample, write_tokenizer
 from regard.data.progress import progress
+from regard.data.sampling import held_out
+from regard.data.tables import read_rows
 from regard.data.tokenizer import Tokenizer, train_text_tokenizer
 from regard.errors import DataError, did_you_mean, shown
 from regard.notes import note
 
 SETTINGS = ("text", "label", "split", "quoted", "replace", "hold_out", "max_tokens")
 CHUNK = 1_000  # texts encoded together
+SEE = "data.text, data.label and data.split"
 SHOWN = 20  # labels in a message
-GOLDEN = 0.618033988749895  # its multiples are spread evenly between whole numbers
 
 
 class Example(NamedTuple):
@@ -45,9 +45,9 @@ class Example(NamedTuple):
 def read_split(data: LabelledText, split: str) -> Iterator[Example]:
     """The examples of `train`, `valid` or a test set, as the recipe says where they are."""
     if split == "valid" and not data.valid:
-        return _held_out(data, wanted=True)
+        return held_out(read_examples(_file_of(data, "train"), data, "train"), data.hold_out, wanted=True)
     if split == "train" and not data.valid:
-        return _held_out(data, wanted=False)
+        return held_out(read_examples(_file_of(data, "train"), data, "train"), data.hold_out, wanted=False)
     return read_examples(_file_of(data, split), data, split)
 
 
@@ -56,28 +56,11 @@ def _file_of(data: LabelledText, split: str) -> Path:
     return locate(files[0], data)
 
 
-def _held_out(data: LabelledText, wanted: bool) -> Iterator[Example]:
-    """Every n-th row of each label of the training text, or the rest, whether labels are sorted, mixed or take turns.
-
-    Labels begin at different places, so that of many rare ones some are held out, too; in place of a label's first row its
-    second one is, since every label must be learned.
-    """
-    share = data.hold_out
-    due: dict[str, float] = {}
-    for example in read_examples(_file_of(data, "train"), data, "train"):
-        first = example.label not in due
-        before = due.get(example.label, len(due) * GOLDEN % 1)
-        held_out = int(before + share) > int(before)
-        due[example.label] = before if first and held_out else before + share
-        if (held_out and not first) == wanted:
-            yield example
-
-
 def read_examples(path: Path, data: LabelledText, split: str) -> Iterator[Example]:
     """The rows of one file that belong to a split; what is wrong is said with the line."""
     seen: dict[str, None] = {}
     found = False
-    for line, cells in _rows(path, data):
+    for line, cells in read_rows(path, _wanted(data), SEE, quoted=data.quoted):
         if data.split and (name := cells[2].strip()) != split:
             if len(seen) < SHOWN:
                 seen[name] = None
@@ -95,96 +78,16 @@ def read_examples(path: Path, data: LabelledText, split: str) -> Iterator[Exampl
         )
 
 
+def _wanted(data: LabelledText) -> list[str]:
+    """Columns: text, label, and the split if there is a column of it."""
+    return [data.text, data.label, *([data.split] if data.split else [])]
+
+
 def clean(text: str, data: LabelledText) -> str:
     """A text as the model is to see it: on one line, with what the recipe replaces."""
     for old, new in data.replace.items():
         text = text.replace(old, new)
     return " ".join(text.split())
-
-
-def _rows(path: Path, data: LabelledText) -> Iterator[tuple[int, list[str]]]:
-    """Line number, and the cells asked for: text, label, and the split if there is a column of it."""
-    wanted = [data.text, data.label, *([data.split] if data.split else [])]
-    name = path.name.removesuffix(".gz").removesuffix(".xz")
-    if name.endswith(".jsonl"):
-        yield from _json_rows(path, wanted)
-        return
-    cells = (
-        _quoted(path, "," if name.endswith(".csv") else "\t") if data.quoted or name.endswith(".csv") else _tabs(path)
-    )
-    if "0" in wanted:
-        raise DataError("columns count from 1, not 0; see data.text, data.label and data.split")
-    places: list[int] | None = [int(each) - 1 for each in wanted] if all(map(str.isdecimal, wanted)) else None
-    for line, row in cells:
-        if places is None:
-            places = [_place(each, row, path) for each in wanted]
-        elif len(row) <= max(places):
-            raise DataError(
-                f"{path}, line {line} has {len(row)} columns, but column {max(places) + 1} is asked for;"
-                " see data.text, data.label and data.split"
-            )
-        else:
-            yield line, [row[place] for place in places]
-
-
-def _place(column: str, header: Sequence[str], path: Path) -> int:
-    if column.isdecimal():
-        return int(column) - 1
-    names = [each.strip() for each in header]
-    if column not in names:
-        hint = did_you_mean(column, names)
-        raise DataError(
-            f"{path} has no column {column!r}.{hint} Its first row holds: {shorten(', '.join(names), 200)}. "
-            "Without names in the first row, give columns by number: data.text, data.label"
-        )
-    return names.index(column)
-
-
-def _tabs(path: Path) -> Iterator[tuple[int, list[str]]]:
-    return ((number, line.split("\t")) for number, line in enumerate(read_lines(path), start=1) if line)
-
-
-def _quoted(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """A quoted cell may hold separators, doubled quotes and line ends."""
-    csv.field_size_limit(LONGEST_LINE)  # a quote that is left open would gather the rest of the file
-    reader = csv.reader((f"{line}\n" for line in read_lines(path)), delimiter=separator, strict=True)
-    begin = 1
-    try:
-        for row in reader:
-            if row:
-                yield begin, row
-            begin = reader.line_num + 1
-    except csv.Error as error:
-        returns = "new-line character" in str(error)  # which here can only be the other one
-        why = (
-            "a carriage return stands in a cell without quotes" if returns else f"{error}. Is a double quote left open?"
-        )
-        raise DataError(f"{path}, line {begin} cannot be read: {why}") from None
-
-
-def _json_rows(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(f"{path}, line {number} is not JSON: {error}") from None
-        cells = []
-        for name in wanted:
-            if not isinstance(row, dict) or name not in row:
-                names = list(row) if isinstance(row, dict) else []
-                holds = f"it holds {shorten(', '.join(names), 200)}" if names else "it is no object"
-                raise DataError(f"{path}, line {number} has no {name!r}: {holds}; see data.text and data.label")
-            cells.append(_cell(row[name]))
-        yield number, cells
-
-
-def _cell(value: object) -> str:
-    """What JSON holds as the cell of a table: a number or true as it is written, null as nothing. Half a surrogate pair,
-    which no file can hold, is a question mark."""
-    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
-    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass
@@ -255,7 +158,9 @@ class Report:
         return lines + told_shared(counts.shared, counts.kept, "texts")
 
 
-def build(folder: Path, recipe: ClassificationRecipe, workers: int | None, show: bool) -> tuple[dict[str, Any], Report]:
+def build(
+    folder: Path, recipe: ClassificationRecipe, workers: int | None, show: bool, tokenizer: Tokenizer | None = None
+) -> tuple[dict[str, Any], Report]:
     """Write the folder → what its manifest says of each split, and the report. `workers` is of other kinds of text."""
     data = recipe.data
     with progress(show) as bar:
@@ -269,7 +174,7 @@ def build(folder: Path, recipe: ClassificationRecipe, workers: int | None, show:
         sample, total = take_sample(texts(), sample_size(recipe.tokenizer))
         labels = sorted(seen, key=lambda label: (not label.isdecimal(), int(label) if label.isdecimal() else 0, label))
         task = bar.add_task("Learning tokens", total=None)
-        tokenizer = train_text_tokenizer(sample, recipe.tokenizer)
+        tokenizer = tokenizer or train_text_tokenizer(sample, recipe.tokenizer)
         del sample
         write_tokenizer(folder, tokenizer)
         bar.update(task, total=1, completed=1)

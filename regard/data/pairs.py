@@ -16,18 +16,23 @@ from rich.progress import Progress
 
 from regard import config
 from regard.config import TranslationRecipe
-from regard.data.cleaning import Cleaner, Counts, Report, Seen
-from regard.data.corpus import read_pairs
+from regard.data.cleaning import Cleaner, Counts, Report, Seen, summed
 from regard.data.encoding import encode_corpus
 from regard.data.ids import PairWriter, smallest_type
+from regard.data.mixture import read_direction, read_split
+from regard.data.placeholders import PLACEHOLDERS
 from regard.data.progress import progress
 from regard.data.sentences import split_sentences
 from regard.data.tokenizer import Tokenizer, train_tokenizer
+from regard.errors import DataError
 from regard.files import replacing
 
 __all__ = ["SETTINGS", "Report", "build"]
 
-SETTINGS = ("source_column", "target_column", "split_column", "max_tokens", "max_ratio")
+SETTINGS = (
+    "source_column", "target_column", "split_column", "source_language", "target_language", "hold_out", "corpus", "max_tokens",
+    "max_ratio", "protect",
+)  # fmt: skip
 TOKENIZER = "tokenizer.json"
 WORTH_A_PROCESS = 250_000
 """Pairs that keep another process busy for several times what it takes to start."""
@@ -37,15 +42,29 @@ USUAL = 0.1
 T = TypeVar("T")
 
 
-def build(folder: Path, recipe: TranslationRecipe, workers: int | None, show: bool) -> tuple[dict[str, Any], Report]:
+def build(
+    folder: Path, recipe: TranslationRecipe, workers: int | None, show: bool, tokenizer: Tokenizer | None = None
+) -> tuple[dict[str, Any], Report]:
     """Write the folder → what its manifest says of each split, and the report."""
-    next(read_pairs(recipe.data.valid, recipe.data, "valid"))  # a mistake in the small text need not wait for the large
+    data = recipe.data
+    directions = data.directions
+    if next(read_split(data, "valid"), None) is None:  # a mistake in the small text need not wait for the large
+        raise DataError("no corpus names validation text; see data.valid and data.hold_out")
     with progress(show) as bar:
-        read = counted(read_pairs(recipe.data.train, recipe.data, "train"), bar, "Reading train", None)
+        read = counted(read_split(data, "train"), bar, "Reading train", None)
         sample, total = take_sample(read, recipe.tokenizer.sample)
-        sentences = sentences_per_line([s for s, _ in sample[:COUNTED]], recipe.data.source_language)
+        sentences = sentences_per_line([s for s, _ in sample[:COUNTED]], directions[0].languages[0])
         task = bar.add_task("Learning tokens", total=None)
-        tokenizer = train_tokenizer((s for s, _ in sample), (t for _, t in sample), recipe.tokenizer)
+        placeholders = PLACEHOLDERS if data.protect else ""
+        if tokenizer is None:
+            learned = train_tokenizer((s for s, _ in sample), (t for _, t in sample), recipe.tokenizer, placeholders)
+            tokenizer = learned.with_tags(data.tags)
+        elif placeholders and not tokenizer.has_placeholders:
+            raise DataError(
+                "data.protect needs placeholders, which the tokenizer of training.start has not; leave it out"
+            )
+        for tag in data.tags:
+            tokenizer.tag(tag)  # that of a model to start from may lack it
         del sample
         write_tokenizer(folder, tokenizer)
         kind = smallest_type(max(tokenizer.size("source"), tokenizer.size("target")))
@@ -53,19 +72,29 @@ def build(folder: Path, recipe: TranslationRecipe, workers: int | None, show: bo
         if workers is None:
             workers = min(os.cpu_count() or 1, 1 + total // WORTH_A_PROCESS)
         splits: dict[str, Any] = {}
-        counts: dict[str, Counts] = {}
+        counts: dict[str, list[Counts]] = {}
         seen = Seen()
-        for split, processes, size in (("train", workers, total), ("valid", 1, None)):
-            cleaner = Cleaner(recipe.data.max_tokens, recipe.data.max_ratio, seen, training=split == "train")
-            files = recipe.data.train if split == "train" else recipe.data.valid
-            pairs = counted(read_pairs(files, recipe.data, split), bar, f"Encoding {split}", size)
-            chunks = encode_corpus(pairs, folder / TOKENIZER, processes)
-            with PairWriter(folder, split, kind) as writer, closing(chunks):
-                for kept in map(cleaner.clean, chunks):
-                    writer.add(kept.ids, kept.lengths)
+        for split, processes in (("train", workers), ("valid", 1)):
+            with PairWriter(folder, split, kind) as writer:
+                counts[split] = []
+                for direction in directions:
+                    cleaner = Cleaner(data.max_tokens, data.max_ratio, seen, training=split == "train")
+                    pairs = counted(read_direction(direction, split), bar, f"Encoding {split} {direction.name}", None)
+                    chunks = encode_corpus(pairs, folder / TOKENIZER, processes)
+                    with closing(chunks):
+                        for kept in map(cleaner.clean, chunks):
+                            writer.add(kept.ids, kept.lengths)
+                    counts[split].append(cleaner.counts)
                 splits[split] = writer.finish()
-            counts[split] = cleaner.counts
-    return splits, Report(recipe.data.max_tokens, recipe.data.max_ratio, **counts, sentences=sentences)
+    report = Report(
+        data.max_tokens,
+        data.max_ratio,
+        **{split: summed(each) for split, each in counts.items()},
+        sentences=sentences,
+        directions=[" ".join([each.name, "→".join(each.languages)]) for each in directions] if data.corpus else [],
+        corpora=counts if data.corpus else {},
+    )
+    return splits, report
 
 
 def sentences_per_line(sources: Sequence[str], language: str) -> int:

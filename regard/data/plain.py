@@ -102,7 +102,9 @@ class Report:
                 raise DataError(f"data.{name} holds no text")
 
 
-def build(folder: Path, recipe: LanguageRecipe, workers: int | None, show: bool) -> tuple[dict[str, Any], Report]:
+def build(
+    folder: Path, recipe: LanguageRecipe, workers: int | None, show: bool, tokenizer: Tokenizer | None = None
+) -> tuple[dict[str, Any], Report]:
     """Write the folder → what its manifest says of each split, and the report. `workers` is of other kinds of text."""
     data = recipe.data
     with progress(show) as bar:
@@ -111,7 +113,7 @@ def build(folder: Path, recipe: LanguageRecipe, workers: int | None, show: bool)
         if not sample:
             raise DataError("data.train holds no text")
         task = bar.add_task("Learning tokens", total=None)
-        tokenizer = train_text_tokenizer(sample, recipe.tokenizer)
+        tokenizer = tokenizer or train_text_tokenizer(sample, recipe.tokenizer)
         del sample
         write_tokenizer(folder, tokenizer)
         bar.update(task, total=1, completed=1)

@@ -14,16 +14,18 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol
 
 from regard.config import Recipe
 from regard.data.corpus import locate
 from regard.data.ids import CHECKSUM, MANIFEST, checksum, checksum_of, read_manifest
+from regard.data.tokenizer import Tokenizer
 from regard.errors import DataError, RegardError
 from regard.files import replacing
 
@@ -66,11 +68,18 @@ class Builder:
     sections: tuple[str, ...]
     """… and whole sections of the recipe that do."""
     build: Callable[..., tuple[dict[str, Any], Any]]
-    """(folder, recipe, processes, whether to show progress) → what the manifest says of each split, and the Report."""
+    """(folder, recipe, processes, whether to show progress, and a tokenizer if it need not learn one) → what the manifest
+    says of each split, and the Report."""
     report: Callable[[Mapping[str, Any]], Report]
     """Reads what `dataclasses.asdict` made of a Report."""
     open: Callable[[Path, Any], tuple[Any, Any, Any]]
     """(folder, Report) → the assets that a model file will carry, and the data sets `train` and `valid`."""
+    find: Callable[[str, Any], Path] = locate
+    """(what a recipe names, its [data]) → where that is."""
+    files: Callable[[Path, Any], Iterator[Path]] = lambda path, data: iter((path,))
+    """(where it is, [data]) → all files that it stands for, itself or what lies in it, in a fixed order."""
+    besides: Callable[[Any], Mapping[str, Path]] = lambda recipe: {}
+    """Of a recipe, further files that decide what the folder holds, by what messages call them."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +106,58 @@ class Prepared:
         return {"folder": str(self.folder), "report": asdict(self.report), "checksums": self.checksums}
 
 
-def prepare(recipe: Recipe, builder: Builder, *, workers: int | None = None, show: bool = True) -> Prepared:
-    """Open the prepared corpus of a recipe; build it first if settings or data are new."""
+@dataclass(frozen=True)
+class Input:
+    """What a recipe names: a file, or a folder or table that stands for many."""
+
+    path: Path
+    files: Callable[[Path], Iterator[Path]]
+
+    def stamp(self) -> dict[str, int]:
+        """What tells without reading it that somebody touched it."""
+        stamps = [_stamp(path) for path in self._there()]
+        return {
+            "bytes": sum(each["bytes"] for each in stamps),
+            "modified": max((each["modified"] for each in stamps), default=0),
+        }
+
+    def checksum(self) -> str:
+        """sha256 of the file; of many, of their names and checksums."""
+        if self.path.is_file() and list(islice(self.files(self.path), 2)) == [self.path]:
+            return checksum(self.path)
+        digest = hashlib.sha256()
+        for path in self._there():
+            digest.update(f"{os.path.relpath(path, self.path)} {checksum(path)}\n".encode())
+        return digest.hexdigest()
+
+    def _there(self) -> Iterator[Path]:
+        """What a table names but is not there, its builder tells."""
+        return (path for path in self.files(self.path) if path == self.path or path.is_file())
+
+
+def prepare(
+    recipe: Recipe,
+    builder: Builder,
+    *,
+    workers: int | None = None,
+    show: bool = True,
+    tokenizer: Tokenizer | None = None,
+) -> Prepared:
+    """Open the prepared corpus of a recipe; build it first if settings or data are new. With a tokenizer, none is learned."""
     settings = _settings(recipe, builder)
+    if tokenizer is not None:
+        settings["tokenizer of the start"] = checksum_of(tokenizer.to_dict())
     code = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:8]
     folder = Path(recipe.data.prepared) / f"{recipe.name}-{code}"
-    inputs = {name: locate(name, recipe.data) for name in (*recipe.data.train, *recipe.data.valid)}
-    for name in chain.from_iterable(recipe.data.test.values()):
+    inputs = {
+        name: Input(builder.find(name, recipe.data), lambda path: builder.files(path, recipe.data))
+        for name in recipe.data.inputs
+    }
+    for name, path in builder.besides(recipe).items():
+        inputs[name] = Input(path, lambda path: iter((path,)))
+    for name in chain.from_iterable(recipe.data.tests.values()):
         if name in recipe.data.download:
-            locate(name, recipe.data)  # now: `evaluate` downloads nothing
+            builder.find(name, recipe.data)  # now: `evaluate` downloads nothing
     note = ""
     try:
         found = _reuse(folder, builder, settings, inputs)
@@ -119,7 +171,8 @@ def prepare(recipe: Recipe, builder: Builder, *, workers: int | None = None, sho
         with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as name:
             built = Path(name) / "built"
             built.mkdir()
-            _build(built, recipe, builder, settings, inputs, workers, show)
+            given = {} if tokenizer is None else {"tokenizer": tokenizer}
+            _build(built, partial(builder.build, built, recipe, workers, show, **given), settings, inputs)
             _publish(built, folder, lambda: _usable(folder, builder, settings, inputs))
     except OSError as error:
         raise DataError(f"cannot write the prepared corpus {folder}: {error}; see data.prepared") from error
@@ -128,7 +181,8 @@ def prepare(recipe: Recipe, builder: Builder, *, workers: int | None = None, sho
 
 def _settings(recipe: Recipe, builder: Builder) -> dict[str, Any]:
     """All that decides what the folder holds, apart from the data itself."""
-    data = {name: getattr(recipe.data, name) for name in ("train", "valid", *builder.settings)}
+    told = asdict(recipe.data)
+    data = {name: told[name] for name in ("train", "valid", *builder.settings)}
     sections = {name: asdict(getattr(recipe, name)) for name in builder.sections}
     plain: dict[str, Any] = json.loads(json.dumps({"format": FORMAT, "data": data, **sections}))
     return plain
@@ -147,7 +201,7 @@ def _open(folder: Path, builder: Builder) -> Prepared:
     return Prepared(folder, assets, train, valid, report, checksums)
 
 
-def _usable(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dict[str, Path]) -> bool:
+def _usable(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dict[str, Input]) -> bool:
     """Whether what another process has built meanwhile will do."""
     try:
         return _reuse(folder, builder, settings, inputs) is not None
@@ -155,7 +209,7 @@ def _usable(folder: Path, builder: Builder, settings: dict[str, Any], inputs: di
         return False
 
 
-def _reuse(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dict[str, Path]) -> Prepared | None:
+def _reuse(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dict[str, Input]) -> Prepared | None:
     """The folder as it is, if it was made from these settings and this data; a damaged one is an error."""
     if not folder.exists():
         return None
@@ -164,10 +218,10 @@ def _reuse(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dic
         if manifest["settings"] != settings or manifest["inputs"].keys() != inputs.keys():
             return None
         stamps = {}
-        for name, path in inputs.items():
-            old, now = manifest["inputs"][name], _stamp(path)
+        for name, each in inputs.items():
+            old, now = manifest["inputs"][name], each.stamp()
             same = all(old[key] == now[key] for key in now)  # hashing is spared while nothing was touched
-            if not same and checksum(path) != old["sha256"]:
+            if not same and each.checksum() != old["sha256"]:
                 return None
             stamps[name] = {**now, "sha256": old["sha256"]}
         fresh = {**manifest, "inputs": stamps, "files": _compared(folder, manifest)}
@@ -214,15 +268,12 @@ def _write_manifest(folder: Path, content: dict[str, Any]) -> None:
 
 def _build(
     folder: Path,
-    recipe: Recipe,
-    builder: Builder,
+    build: Callable[[], tuple[dict[str, Any], Any]],
     settings: dict[str, Any],
-    inputs: dict[str, Path],
-    workers: int | None,
-    show: bool,
+    inputs: dict[str, Input],
 ) -> None:
-    stamps = {name: {**_stamp(path), "sha256": checksum(path)} for name, path in inputs.items()}
-    splits, report = builder.build(folder, recipe, workers, show)
+    stamps = {name: {**each.stamp(), "sha256": each.checksum()} for name, each in inputs.items()}
+    splits, report = build()
     report.check()
     # What our writers counted while they wrote need not be read again; a task's own builder may tell anything of a split.
     written = [split["files"] for split in splits.values() if isinstance(split, dict) and "files" in split]

@@ -134,6 +134,14 @@ NAMES = {
 }  # fmt: skip
 
 
+NO_SPACES = {"zh", "zho", "chi", "cmn", "yue", "chinese", "mandarin", "cantonese", "ja", "jpn", "japanese"}
+
+
+def space_between(language: str) -> str:
+    """What stands between two sentences of a language, which is given as a code or by its name."""
+    return "" if re.split(r"[-_ ]", language.lower())[0] in NO_SPACES else " "
+
+
 def split_sentences(text: str, language: str = "") -> list[str]:
     """Sentences that together are the text: white space stays at the end of the sentence that it follows.
 

@@ -11,6 +11,8 @@ import io
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -19,6 +21,7 @@ import sentencepiece
 from numpy.typing import NDArray
 
 from regard import config
+from regard.data.placeholders import PLACEHOLDERS, restore
 from regard.errors import DataError, shown
 
 Side = Literal["source", "target"]
@@ -26,6 +29,9 @@ Side = Literal["source", "target"]
 PAD, START, END, UNKNOWN = 0, 1, 2, 3
 BYTES = range(4, 260)
 """Ids of the tokens that stand for one byte; they follow the special ids in every tokenizer."""
+
+CONTROL, USER_DEFINED = 3, 4
+"""Types of tokens in a SentencePiece model."""
 
 _SPACE = "▁"
 _LONGEST = 4_192  # bytes of a line that SentencePiece learns from; its own default
@@ -79,11 +85,34 @@ class Tokenizer:
         self._processors = {"source": loaded[0], "target": loaded[-1]}
         words = [_Words(processor) for processor in loaded]
         self._words = {"source": words[0], "target": words[-1]}  # one memory where there is one vocabulary
+        self._values: Sequence[str] | None = None
+        self.has_placeholders = all(each.piece_to_id(PLACEHOLDERS[-1]) != UNKNOWN for each in loaded)
+        """Whether there are tokens for placeholders."""
 
     @property
     def joint(self) -> bool:
         """Whether both sides share one vocabulary."""
         return len(self._models) == 1
+
+    def with_tags(self, tags: Sequence[str]) -> Tokenizer:
+        """With tokens of their own for tags, which no text is ever cut into, behind all others."""
+        new = [tag for tag in tags if not self._processors["source"].is_control(self._id_of(tag))]
+        return Tokenizer(*(add_tokens(model, new, CONTROL) for model in self._models)) if new else self
+
+    def tag(self, tag: str) -> int:
+        """The id of a tag."""
+        found = self._id_of(tag)
+        if not self._processors["source"].is_control(found):
+            raise DataError(f"the tokenizer has no tag {shown(tag)}")
+        return found
+
+    def _id_of(self, piece: str) -> int:
+        return int(self._processors["source"].piece_to_id(piece))
+
+    @property
+    def source_only(self) -> Tokenizer:
+        """The tokenizer of the source for both sides: what a task with one text reads with."""
+        return Tokenizer(self._models[0])
 
     def size(self, side: Side) -> int:
         """Tokens in a side's vocabulary, special ids included."""
@@ -93,6 +122,12 @@ class Tokenizer:
     def words(self) -> bool:
         """Whether tokens are whole words, and others are unknown; otherwise they are spelled in bytes."""
         return self._words["source"].whole
+
+    def showing(self, values: Sequence[str]) -> Tokenizer:
+        """The same tokenizer, whose tokens and lines show what the placeholders of one text stand for."""
+        shown = copy(self)
+        shown._values = values
+        return shown
 
     def rare(self, ids: NDArray[Any]) -> NDArray[np.bool_]:
         """Which ids stand for what the vocabulary lacks."""
@@ -114,12 +149,13 @@ class Tokenizer:
 
     def line(self, ids: Sequence[int], side: Side = "target") -> str:
         """The text of ids on one line: bytes can spell a line end."""
-        return " ".join(self.decode(ids, side).splitlines())
+        line = " ".join(self.decode(ids, side).splitlines())
+        return line if self._values is None else restore(line, self._values)
 
     def tokens(self, ids: Sequence[int], side: Side) -> list[str]:
         """Each id as people read it; "▁" marks the start of a word."""
         names: list[str] = self._processors[side].id_to_piece([int(each) for each in ids])
-        return names
+        return names if self._values is None else [restore(name, self._values) for name in names]
 
     def normalize(self, text: str, side: Side = "source") -> str:
         """The text as the model sees it, which is what decoding its ids gives back."""
@@ -150,14 +186,30 @@ class Tokenizer:
         return hash(self._models)
 
 
-def train_tokenizer(source_lines: Iterable[str], target_lines: Iterable[str], settings: config.Tokenizer) -> Tokenizer:
-    """Learn tokens from both sides together, or from each on its own."""
+def train_tokenizer(
+    source_lines: Iterable[str], target_lines: Iterable[str], settings: config.Tokenizer, placeholders: str = ""
+) -> Tokenizer:
+    """Learn tokens from both sides together, or from each on its own; each placeholder has one besides."""
+    learned = replace(settings, vocabulary=settings.vocabulary - len(placeholders)) if placeholders else settings
     if settings.joint:
         both = (line for lines in (source_lines, target_lines) for line in lines)
-        return Tokenizer(_train(both, settings, "the text"))
+        return Tokenizer(add_tokens(_train(both, learned, "the text"), placeholders))
     return Tokenizer(
-        _train(source_lines, settings, "the source text"), _train(target_lines, settings, "the target text")
+        add_tokens(_train(source_lines, learned, "the source text"), placeholders),
+        add_tokens(_train(target_lines, learned, "the target text"), placeholders),
     )
+
+
+def add_tokens(model: bytes, texts: Iterable[str], kind: int = USER_DEFINED) -> bytes:
+    """A SentencePiece model with more tokens at its end, one for each text, which nothing is merged with; a text is cut into
+    those that are user defined, and never into control tokens.
+
+    A model is a protocol buffer, and one that goes on after its end has more elements in its lists: field 1 are the pieces,
+    each with its text (1), score (2) and type (3).
+    """
+    end = b"\x15\0\0\0\0\x18" + bytes([kind])
+    pieces = ((b"\x0a" + bytes([len(text)]) + text + end) for text in map(str.encode, texts))
+    return model + b"".join(b"\x0a" + bytes([len(piece)]) + piece for piece in pieces)
 
 
 def train_text_tokenizer(lines: Iterable[str], settings: config.Tokenizer) -> Tokenizer:

@@ -1,12 +1,16 @@
-"""What can be asked of the search, and what it answers."""
+"""What can be asked of the search, or of another engine, and what it answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from regard import config
 from regard.errors import UsageError, did_you_mean
 
 LENGTH_PENALTIES = ("paper", "mean", "none")
@@ -46,6 +50,8 @@ RULES: dict[str, tuple[type, str, Callable[[Any], bool]]] = {
     "seed": (Integral, "at least 0", lambda value: value >= 0),
     "no_repeat_ngram": (Integral, "at least 0", lambda value: value >= 0),
     "early_stop": (bool, "True or False", lambda value: True),
+    "scores": (bool, "True or False", lambda value: True),
+    "coverage": (bool, "True or False", lambda value: True),
 }
 KINDS = {Integral: "a whole number", Real: "a number", bool: "True or False"}
 
@@ -94,6 +100,11 @@ class Search:
     """Never write the same run of this many tokens twice; 0: allowed."""
     early_stop: bool = True
     """Beam: stop a sentence as soon as nothing still unfinished can enter the n best; the answer is the same."""
+    scores: bool = True
+    """Whether anybody looks at scores. An engine whose search has none of the model's own need not compute them, then:
+    its hypotheses have the search's, and no `token_log_probabilities`."""
+    coverage: bool = False
+    """Whether somebody wants to know which source tokens were looked at, if the engine can tell by the way."""
 
     def __post_init__(self) -> None:
         check_values(vars(self))
@@ -126,6 +137,8 @@ class Hypothesis:
     """Its parts: one per token, then the end token's if `finish_reason` is `end`."""
     finish_reason: Literal["end", "length"]
     """`end`: the model closed the sentence. `length`: the limit did."""
+    coverage: NDArray[np.float32] | None = field(default=None, compare=False)
+    """How much attention each source token got in all [K], if that was asked for and the engine told."""
 
 
 def refuse_idle(given: Mapping[str, object], values: Mapping[str, object]) -> None:
@@ -138,3 +151,16 @@ def refuse_idle(given: Mapping[str, object], values: Mapping[str, object]) -> No
         raise UsageError("`beam` has no effect with `sample`: each output is drawn, none is searched for")
     if "alpha" in given and values["length_penalty"] != "paper":
         raise UsageError(f"`alpha` has no effect with `length_penalty` {values['length_penalty']!r}; it is the paper's")
+
+
+class Engine(Protocol):
+    """What decodes: this model through this search, or another program with the same weights. Ids of any number of sentences
+    in, the n best hypotheses of each out, in the order given."""
+
+    def decode(
+        self,
+        sources: Sequence[Sequence[int]],
+        options: Search,
+        settings: config.Decoding,
+        prefixes: Sequence[Sequence[int]] | None = None,
+    ) -> list[list[Hypothesis]]: ...

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from regard.decoding.candidates import Candidates
 from regard.decoding.constraints import NEVER
-from regard.decoding.search_loop import Candidates
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Trace:
     def __call__(self, found: Candidates, totals: Tensor, stops: Tensor, finishes: Tensor, penalty: float) -> None:
         goes_on = totals.masked_fill(stops, NEVER)  # [1, C]
         active = list(range(goes_on.size(1)))
-        if len(active) > self.width:  # just as `search_loop` chooses, so that equals come in the same order
+        if len(active) > self.width:  # just as the search chooses, so that equals come in the same order
             active = goes_on.topk(self.width).indices[0].tolist()
         columns = (found.parent, found.token, found.log_probability, totals)  # [1, C] each
         rows = list(zip(*(each[0].tolist() for each in columns), strict=True))

@@ -44,6 +44,15 @@ def bleu(hypotheses: Sequence[str], references: Sequence[str], target_language: 
     return float(bleu_for(target_language, quiet=True).corpus_score(hypotheses, [references]).score)
 
 
+def sentence_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> list[float]:
+    """chrF of each sentence by itself."""
+    from sacrebleu.metrics.chrf import CHRF
+
+    metric = CHRF()
+    pairs = zip(hypotheses, references, strict=True)
+    return [float(metric.sentence_score(hypothesis, [reference]).score) for hypothesis, reference in pairs]
+
+
 def paper_score(hypotheses: Sequence[str], references: Sequence[str], target_language: str) -> Score:
     """BLEU as papers on Multi30k and IWSLT report it: lower-cased first, then cut into Moses tokens."""
     check_pairs(hypotheses, references)

@@ -19,7 +19,7 @@ from regard.errors import TrainingError
 from regard.runs import train
 from regard.tasks.translation.evaluation import TranslationTest, evaluate, recipe_test_sets
 from regard.tasks.translation.movie_file import load_movie
-from regard.tasks.translation.page import write_page
+from regard.view.scenes import write_page
 
 PROMISED_BLEU = (30.0, 35.0)
 SHOWN = "Ich habe gestern ein interessantes Buch gelesen."

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
+
+from torch import Tensor
 
 from regard import config
 from regard.data.tokenizer import Tokenizer
 from regard.decoding.options import Hypothesis, Search
+
+BAR = 0.99  # of the texts must be identical where numbers have 32 bits
+CLOSE = 1e-3  # that probabilities may differ by: some thousand times what 32 bits round
 
 Decode: TypeAlias = Callable[[Sequence[Sequence[int]], Search, config.Decoding], list[list[Hypothesis]]]
 
@@ -33,6 +38,11 @@ class Agreement:
     score_difference: float
     """The greatest between two outputs that are the same."""
     differences: list[Difference]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether nearly all texts are the same."""
+        return self.share >= BAR
 
     @property
     def share(self) -> float:
@@ -80,3 +90,52 @@ def compare(
             lines = tokenizer.line(ours.tokens), tokenizer.line(theirs.tokens)
             differences.append(Difference(text, lines[0], ours.score, lines[1], theirs.score))
     return Agreement(len(texts), len(texts) - len(differences), greatest, differences)
+
+
+@dataclass(frozen=True)
+class ProbabilityAgreement:
+    """How the probabilities compare that two ways to run one model give."""
+
+    texts: int
+    of: str
+    """What is probable: labels, or next tokens."""
+    places: int
+    """At which they were compared: windows of texts, or tokens."""
+    identical: int
+    """Places at which the same is most probable."""
+    probability_difference: float
+    """The greatest."""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no probability differs by more than rounding explains; which of two equals is first may."""
+        return self.probability_difference <= CLOSE
+
+    @property
+    def share(self) -> float:
+        """Of the places, those at which the same is most probable."""
+        return self.identical / self.places if self.places else 1.0
+
+    def lines(self, engine: str) -> list[str]:
+        """For people."""
+        return [
+            f"{self.texts:,} texts: probabilities of {self.of} at {self.places:,} places differ by at most "
+            f"{self.probability_difference:.1e}, the most probable is the same at {self.identical:,} ({self.share:.1%})"
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "share": self.share}
+
+
+def compare_probabilities(pairs: Iterable[tuple[Tensor, Tensor]], texts: int, of: str) -> ProbabilityAgreement:
+    """Pairs of probabilities [places, choices], of the original and of what was exported."""
+    places, identical, greatest = 0, 0, 0.0
+    for ours, theirs in pairs:
+        if not len(ours):
+            continue
+        places += len(ours)
+        identical += int((ours.argmax(-1) == theirs.argmax(-1)).sum())
+        difference = (ours - theirs).abs().max().item()
+        greatest = max(greatest, difference if difference == difference else 1.0)  # no number is as far as can be
+    return ProbabilityAgreement(texts, of, places, identical, greatest)

@@ -15,6 +15,7 @@ from regard.export.folder import CTRANSLATE2, describe, need, replacing, transfo
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer
 from regard.models.transformer import Transformer
 from regard.tasks.task import Trained
+from regard.tasks.translation.warnings import alignment_layer
 
 NAME = CTRANSLATE2
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "swish": "SWISH"}
@@ -47,6 +48,8 @@ def specification(model: Transformer, settings: config.Transformer, tokenizer: T
         settings.heads,
         pre_norm=settings.norm == "pre",
         activation=Activation[ACTIVATIONS[settings.activation]],
+        alignment_layer=alignment_layer(settings.decoder_layers),
+        alignment_heads=settings.heads,
     )
     tokens: dict[Side, list[str]] = {
         side: tokenizer.tokens(range(tokenizer.size(side)), side) for side in ("source", "target")

@@ -1,7 +1,7 @@
 """CTranslate2 as an engine for a model of regard.
 
-Its search is asked for what ours does (docs/export.md says how, and what remains different); what it finds is scored
-once more, so that scores mean the same on every engine.
+Its search is asked for what ours does (docs/export.md says how, and what remains different); where scores are asked for,
+what it finds is scored once more, so that they mean the same on every engine.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from regard import config
 from regard.checkpoint import find_model
+from regard.data.batching import in_batches
 from regard.data.tokenizer import END, PAD, START, UNKNOWN
-from regard.decoding.batches import in_batches
 from regard.decoding.options import Hypothesis, Search
 from regard.errors import CheckpointError, UsageError
+from regard.export.conversions import converted
 from regard.export.ctranslate2 import NAME, write_model
-from regard.export.folder import default_folder, fingerprint, need, read_description
+from regard.export.folder import fingerprint, need, read_description
 from regard.tasks.task import Trained
 from regard.tasks.trained import load_trained
 from regard.tasks.translation.native import length_limit
@@ -32,32 +35,22 @@ IMPOSSIBLE = -1e9  # CTranslate2's score of what leaves a forced prefix is below
 SCORED_TOKENS = 512  # logits of so many positions are held at a time, by each thread; more is slower
 
 
-def open_engine(
-    model: str | Path | Trained, int8: bool = False, threads: int = 0, exact: bool = True
-) -> CTranslate2Engine:
-    """An engine for a model: from the export beside its file if that is of this very model, else converted now.
-
-    If there was an export of another state of the model, the engine's `notice` says so.
-    """
+def open_engine(model: str | Path | Trained, int8: bool = False, threads: int = 0) -> CTranslate2Engine:
+    """An engine for a model; that of a file is converted once and kept in this person's cache folder."""
     need(NAME)
-    notice = ""
-    if not isinstance(model, Trained):
-        file = find_model(model)
-        made_from = fingerprint(file)
-        for name in [f"{NAME}-int8"] * int8 + [NAME]:
-            folder = default_folder(file, name)
-            description = read_description(folder)
-            if description is None:
-                continue
-            if description.get("fingerprint") == made_from and (int8 or not description.get("int8")):
-                return CTranslate2Engine(folder, int8, threads, exact)
-            notice = f"{folder} is not an export of the model as it is now, so it was converted again for this run"
-        model = load_trained(file)
-    with tempfile.TemporaryDirectory(prefix="regard-") as temporary:
-        write_model(model, Path(temporary))
-        engine = CTranslate2Engine(Path(temporary), int8, threads, exact)  # all is in memory once this returns
-    engine.notice = notice
-    return engine
+    if isinstance(model, Trained):
+        with tempfile.TemporaryDirectory(prefix="regard-") as temporary:
+            write_model(model, Path(temporary))
+            return CTranslate2Engine(Path(temporary), int8, threads)  # all is in memory once this returns
+    file = find_model(model)
+    made_from = fingerprint(file)
+
+    def convert(folder: Path) -> bool:
+        write_model(load_trained(file), folder, made_from=made_from)
+        return fingerprint(file) == made_from  # else it changed meanwhile
+
+    with converted(made_from, convert) as folder:
+        return CTranslate2Engine(folder, int8, threads)
 
 
 @dataclass(frozen=True)
@@ -66,6 +59,8 @@ class Finding:
 
     tokens: tuple[int, ...]
     total: float
+    attention: Sequence[Sequence[float]] = ()
+    """Of every token to every source token, if asked for: [T, K]."""
 
     @property
     def text(self) -> tuple[int, ...]:
@@ -75,11 +70,11 @@ class Finding:
 class CTranslate2Engine:
     """Decodes as `regard.tasks.translation.native.decode` does, by CTranslate2, with `threads` batches at a time (0: one per core).
 
-    Unless it must be `exact`, nothing is scored once more, which takes up to half the time: scores are those of the
+    Unless scores are asked for, nothing is scored once more, which takes up to half the time: scores are those of the
     search, too high by what the forbidden tokens would have got, and `token_log_probabilities` stays empty.
     """
 
-    def __init__(self, folder: Path, int8: bool = False, threads: int = 0, exact: bool = True) -> None:
+    def __init__(self, folder: Path, int8: bool = False, threads: int = 0) -> None:
         need(NAME)
         import ctranslate2
 
@@ -87,8 +82,7 @@ class CTranslate2Engine:
         if description is None or description["engine"] != NAME:
             raise CheckpointError(f"{folder} is no export of regard for CTranslate2; see `regard export --to {NAME}`")
         self.int8 = int8 or bool(description["int8"])
-        self.exact = exact
-        self.notice = ""
+        self.about = f"ctranslate2 {ctranslate2.__version__}, {'int8' if self.int8 else 'float32'}"
         self.max_positions = int(description["recipe"]["model"]["max_positions"])
         self.threads = threads or os.cpu_count() or 1
         self._source, self._target = read_vocabularies(folder)
@@ -173,6 +167,8 @@ class CTranslate2Engine:
         strength = {"paper": NEAREST * options.alpha, "mean": 1.0, "none": 0.0}[options.length_penalty] or NO_PENALTY
         waiting = []
         for job in jobs:
+            # In company, a beam's first step is told with the attention of another sentence (CTranslate2 4.8.4).
+            looked = options.coverage and (options.beam == 1 or len(job) == 1)
             results = self._translator.translate_batch(
                 [self._tokens(self._source, sources[index]) for index in job],
                 [self._tokens(self._target, prefixes[index]) for index in job] if prefixes[job[0]] else None,
@@ -184,6 +180,7 @@ class CTranslate2Engine:
                 suppress_sequences=never,
                 return_end_token=True,
                 return_scores=True,
+                return_attention=looked,
                 max_input_length=0,
                 max_decoding_length=max(limits[index] for index in job),
                 min_decoding_length=0,
@@ -191,9 +188,10 @@ class CTranslate2Engine:
             waiting += list(zip(job, results, strict=True))
         for index, pending in waiting:
             result = pending.result()
+            attention = result.attention or [()] * len(result.hypotheses)
             found[index] = [
-                Finding(tuple(self._ids[token] for token in tokens), score * len(tokens) ** strength)
-                for tokens, score in zip(result.hypotheses, result.scores, strict=True)
+                Finding(tuple(self._ids[token] for token in tokens), score * len(tokens) ** strength, rows)
+                for tokens, score, rows in zip(result.hypotheses, result.scores, attention, strict=True)
                 if score * len(tokens) ** strength > IMPOSSIBLE
             ]
 
@@ -213,7 +211,7 @@ class CTranslate2Engine:
         for prefix, found in zip(prefixes, findings, strict=True):
             best = sorted(found, key=lambda each: -each.total / options.penalty(len(each.tokens)))
             chosen.append(best if prefix else best[: options.nbest])
-        if not self.exact and not any(prefixes):
+        if not options.scores and not any(prefixes):
             return [[hypothesis(each, each.total, (), options) for each in found] for found in chosen]
         scored = iter(
             self._translator.score_batch(
@@ -238,7 +236,10 @@ class CTranslate2Engine:
 
 def hypothesis(found: Finding, total: float, parts: tuple[float, ...], options: Search) -> Hypothesis:
     score = total / options.penalty(len(found.tokens))
-    return Hypothesis(found.text, score, total, parts, "end" if found.tokens[-1] == END else "length")
+    covered = None
+    if len(found.attention) == len(found.tokens):  # every token's, if it was asked for
+        covered = np.array(found.attention[: len(found.text)], dtype=np.float32).sum(0)
+    return Hypothesis(found.text, score, total, parts, "end" if found.tokens[-1] == END else "length", covered)
 
 
 def read_vocabularies(folder: Path) -> tuple[list[str], list[str]]:

@@ -38,10 +38,10 @@ def refusal(trained: Trained, engine: str) -> str:
     settings = trained.recipe.model
     if type(settings) is not config.Transformer:  # a plug-in's may derive from it, yet compute otherwise
         return f"takes Transformers; this is a model of the architecture {settings.architecture!r}"
-    if settings.key_width:
-        return f"takes heads of width / heads numbers; this model has model.key_width = {settings.key_width}"
     if engine == CTRANSLATE2:
         lacking = {
+            "key_width": (settings.key_width, "layers with heads of width / heads numbers"),
+            "value_width": (settings.value_width, "layers with heads of width / heads numbers"),
             "norm": (settings.norm == "none", "layers that normalise"),
             "residual": (not settings.residual, "layers that add what they were given"),
             "feed_forward": (not settings.feed_forward, "layers with a feed-forward"),
@@ -97,9 +97,11 @@ def read_description(folder: Path) -> dict[str, Any] | None:
 
 
 def describe(folder: Path, trained: Trained, engine: str, made_from: str, **facts: Any) -> None:
-    """Put beside an exported model what is needed to use it: tokenizer, recipe and provenance."""
+    """Put beside an exported model what is needed to use it: tokenizer if it reads text, recipe and provenance."""
     names = {"joint": "tokenizer.model", "source": "source.model", "target": "target.model"}
-    tokens = {names[side]: base64.b64decode(text) for side, text in trained.assets.tokenizer.to_dict().items()}
+    tokenizer = getattr(trained.assets, "tokenizer", None)
+    stored = {} if tokenizer is None else tokenizer.to_dict()
+    tokens = {names[side]: base64.b64decode(text) for side, text in stored.items()}
     for name, content in tokens.items():
         (folder / name).write_bytes(content)
     settings = recipes.to_dict(recipes.without_paths(trained.recipe))

@@ -7,27 +7,35 @@ S sentences · W hypotheses of each · N = S·W rows · K source positions · T 
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
+from regard.attention.layout import PADDED
 from regard.attention.scaled_dot import attend_unchecked as attend
 from regard.data.tokenizer import END, PAD
-from regard.errors import CheckpointError
-from regard.export.folder import describe, need, read_description, replacing, transformer_of
-from regard.models.layers import ACTIVATIONS, DecoderLayer, Embedding, EncoderLayer, Residual
+from regard.export.folder import describe, need, replacing, transformer_of
+from regard.export.graphs import (
+    NAME,
+    OPSET,
+    apply_residual,
+    embed,
+    encode,
+    feed_forward_of,
+    merge,
+    open_graphs,
+    run,
+    save,
+)
+from regard.models.layers import DecoderLayer
 from regard.models.transformer import Transformer
 from regard.tasks.task import Trained
 
-NAME = "onnx"
 ENCODER, DECODER = "encoder.onnx", "decoder.onnx"
-OPSET = 17
 MEMORY = ("memory_key", "memory_value", "memory_mask")
 CACHE = ("past_key", "past_value")
 GROWN = ("key", "value")
@@ -47,20 +55,18 @@ def export_onnx(trained: Trained, folder: Path, *, made_from: str = "") -> None:
         with torch.no_grad():
             memory = reader(source)
         layers, _, heads, _, width = memory[0].shape
-        past = torch.zeros(layers, 4, heads, 3, width)
-        save(reader, (source,), temporary / ENCODER, ("source",), MEMORY)
+        past_key, past_value = (torch.zeros(layers, 4, heads, 3, each.size(4)) for each in memory[:2])
+        save(reader, (source,), temporary / ENCODER, ("source",), MEMORY, AXES)
         save(
             writer,
-            (source.new_ones(4), past, past, *memory),
+            (source.new_ones(4), past_key, past_value, *memory),
             temporary / DECODER,
             ("last", *CACHE, *MEMORY),
             ("logits", *GROWN),
+            AXES,
         )
-        for name in (ENCODER, DECODER):
-            onnx.checker.check_model(str(temporary / name))
-        describe(
-            temporary, trained, NAME, made_from, version=onnx.__version__, opset=OPSET, shape=[layers, heads, width]
-        )
+        shape = [layers, heads, width, past_value.size(4)]
+        describe(temporary, trained, NAME, made_from, version=onnx.__version__, opset=OPSET, shape=shape)
 
 
 AXES = {
@@ -77,24 +83,6 @@ AXES = {
 }
 
 
-def save(
-    module: nn.Module, inputs: tuple[Tensor, ...], file: Path, input_names: Sequence[str], output_names: Sequence[str]
-) -> None:
-    """One graph, by the exporter that needs no further package; torch announces that there is a newer one."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        torch.onnx.export(
-            module,
-            inputs,
-            str(file),
-            input_names=input_names,
-            output_names=output_names,
-            dynamic_axes={name: AXES[name] for name in (*input_names, *output_names)},
-            opset_version=OPSET,
-            dynamo=False,
-        )
-
-
 class EncoderGraph(nn.Module):
     """Source ids [S, K] → what the decoder looks at: keys and values [L, S, H, K, E], and where [S, K]."""
 
@@ -104,19 +92,10 @@ class EncoderGraph(nn.Module):
 
     def forward(self, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         memory_mask = source != PAD  #                                       [S, K]
-        x = embed(self.model.source_embedding, source, 0)  #              [S, K, D]
-        for layer in cast("Sequence[EncoderLayer]", self.model.encoder):
-            attention = layer.self_attention
-
-            def attend_self(x: Tensor, attention: Any = attention) -> Tensor:
-                query, key, value = split(attention.query_key_value(x), 3, attention.heads)
-                return merge(attention, attend(query, key, value, memory_mask[:, None, None], scale=attention.scale)[0])
-
-            x = apply_residual(layer.after_self, x, attend_self)
-            x = feed_forward_of(layer, x)
+        x = encode(self.model.encoder, embed(self.model.source_embedding, source, 0), memory_mask)  # [S, K, D]
         memory = self.model.encoder_norm(x)
         read = [layer.cross_attention for layer in cast("Sequence[DecoderLayer]", self.model.decoder)]
-        pairs = [split(attention.key_value(memory), 2, attention.heads) for attention in read]
+        pairs = [attention.split(attention.key_value(memory), 2, PADDED) for attention in read]
         return torch.stack([key for key, _ in pairs]), torch.stack([value for _, value in pairs]), memory_mask
 
 
@@ -142,14 +121,14 @@ class DecoderGraph(nn.Module):
             own, cross = layer.self_attention, layer.cross_attention
 
             def attend_self(x: Tensor, number: int = number, own: Any = own) -> Tensor:
-                query, key, value = split(own.query_key_value(x), 3, own.heads)  #   [N, H, 1, E]
+                query, key, value = own.split(own.query_key_value(x), 3, PADDED)  #   [N, H, 1, E]
                 keys.append(torch.cat([past_key[number], key], 2))
                 values.append(torch.cat([past_value[number], value], 2))
                 return merge(own, attend(query, keys[-1], values[-1], scale=own.scale)[0])
 
             def attend_source(x: Tensor, number: int = number, cross: Any = cross) -> Tensor:
                 together = x.view(memory_key.size(1), -1, x.size(2))  # [S, W, D]: a sentence's memory is held once
-                (query,) = split(cross.query(together), 1, cross.heads)
+                (query,) = PADDED.split(cross.query(together), 1, cross.heads)
                 mixed, _ = attend(
                     query, memory_key[number], memory_value[number], memory_mask[:, None, None], scale=cross.scale
                 )
@@ -162,58 +141,11 @@ class DecoderGraph(nn.Module):
         return logits, torch.stack(keys), torch.stack(values)
 
 
-def embed(embedding: Embedding, ids: Tensor, start: int) -> Tensor:
-    vectors: Tensor = embedding.table(ids) * embedding.scale
-    if embedding.positions is None:
-        return vectors
-    return vectors + embedding.positions.table[start : start + ids.size(1)]
-
-
-def apply_residual(residual: Residual, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
-    update = sublayer(residual.norm(x) if residual.pre_norm else x)
-    added = x + update if residual.adds else update
-    return added if residual.pre_norm else cast("Tensor", residual.norm(added))
-
-
-def feed_forward_of(layer: EncoderLayer | DecoderLayer, x: Tensor) -> Tensor:
-    network, residual = layer.feed_forward, layer.after_feed_forward
-    if network is None or residual is None:
-        return x
-    activate = ACTIVATIONS[network.activation]
-    return apply_residual(residual, x, lambda x: network.narrow(activate(network.widen(x))))
-
-
-def split(x: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
-    """[B, Q, parts·D] → parts × [B, H, Q, E]."""
-    shaped = x.view(x.size(0), x.size(1), parts, heads, x.size(2) // (parts * heads))
-    return shaped.permute(2, 0, 3, 1, 4).unbind(0)
-
-
-def merge(attention: Any, mixed: Tensor) -> Tensor:
-    output: Tensor = attention.output(mixed.transpose(1, 2).flatten(2))  # [B, H, Q, E] → [B, Q, D]
-    return output
-
-
 class OnnxModel:
     """The two graphs as something our search can step through."""
 
     def __init__(self, folder: Path, threads: int = 1) -> None:
-        need("onnxruntime")
-        import onnxruntime as runtime
-
-        description = read_description(folder)
-        if description is None or description["engine"] != NAME:
-            raise CheckpointError(f"{folder} is no export of regard for onnxruntime; see `regard export --to {NAME}`")
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = threads
-        options.log_severity_level = 3  # errors only
-        try:
-            self._reader, self._writer = (
-                runtime.InferenceSession(str(folder / name), options, providers=["CPUExecutionProvider"])
-                for name in (ENCODER, DECODER)
-            )
-        except Exception as error:  # onnxruntime's own kinds of exception have no parent but this
-            raise CheckpointError(f"onnxruntime cannot load {folder}: {error}") from None
+        description, (self._reader, self._writer) = open_graphs(folder, (ENCODER, DECODER), threads)
         self.max_positions = int(description["recipe"]["model"]["max_positions"])
         self._shape = description["shape"]
 
@@ -223,27 +155,23 @@ class OnnxModel:
 
     def start(self, source: Tensor) -> OnnxState:
         """Read the source once; nothing is written yet."""
-        memory = self._run(self._reader, source=source)
-        layers, heads, width = self._shape
-        nothing = torch.zeros(layers, source.size(0), heads, 0, width)
-        return OnnxState(memory, [nothing, nothing], hypotheses=1)
+        memory = run(self._reader, {"source": source})
+        layers, heads, *widths = self._shape  # of keys and of values; exports of before had one for both
+        nothing = [torch.zeros(layers, source.size(0), heads, 0, width) for width in (widths[0], widths[-1])]
+        return OnnxState(memory, nothing, hypotheses=1)
 
     def step(self, last: Tensor, state: OnnxState) -> tuple[Tensor, OnnxState]:
         """The last id of each row [N] → logits for the next [N, V], and the state after."""
         given = dict(zip((*CACHE, *MEMORY), (*state.past, *state.memory), strict=True))
-        logits, *past = self._run(self._writer, last=last, **given)
+        logits, *past = run(self._writer, {"last": last, **given})
         return logits, OnnxState(state.memory, past, state.hypotheses)
-
-    def _run(self, session: Any, **inputs: Tensor) -> list[Tensor]:
-        outputs: list[np.ndarray[Any, Any]] = session.run(None, {name: each.numpy() for name, each in inputs.items()})
-        return [torch.from_numpy(each) for each in outputs]
 
 
 @dataclass(frozen=True)
 class OnnxState:
     """What goes into the decoder's graph besides the last token."""
 
-    memory: list[Tensor]  # keys, values [L, S, H, K, E] and memory_mask [S, K]
+    memory: list[Tensor]  # keys [L, S, H, K, E], values [.., F] and memory_mask [S, K]
     past: list[Tensor]  #   keys, values [L, N, H, T, E]
     hypotheses: int  #      W
 

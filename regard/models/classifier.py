@@ -5,6 +5,9 @@ S texts · T positions · N real positions of all texts · D width · C labels
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import ClassVar, TypeAlias
+
 import torch
 from torch import Tensor, nn
 
@@ -16,14 +19,18 @@ from regard.attention.multi_head import linear
 from regard.attention.positions import positions_of
 from regard.attention.record import Observed
 from regard.models.encoder_decoder import embedding
-from regard.models.layers import Embedding, EncoderLayer, last_norm
+from regard.models.layers import Embedding, EncoderLayer, Reader, last_norm
 
 MULTIPLIER = 6_364_136_223_846_793_005  # of Knuth's generator: odd, its bits without pattern
+ShiftXor: TypeAlias = Callable[[Tensor, int], Tensor]
+"""Each bit of whole numbers, unless it is equal to that so many places to the left; an engine may have a way of its own."""
 NGRAM_SCALE = 20.0  # of an n-gram's weights: learned at the pace of all others, they would be too slow
 
 
 class TextClassifier(Observed):
     """Layers of self-attention that see the whole text, one vector for all of it, and a score for each label."""
+
+    reader: ClassVar[Reader] = Reader()
 
     def __init__(self, settings: config.TextEncoder, size: int, labels: int) -> None:
         super().__init__()
@@ -52,7 +59,9 @@ class TextClassifier(Observed):
         x = self.embedding(ids, layout=layout) if embedded is None else embedded
         for layer in self.layers:
             x = layer(x, mask, layout)
-        return layout.only_real(self.norm(x), ids)
+        states = layout.only_real(self.norm(x), ids)
+        self.note(states=states)
+        return states
 
     def classify(self, states: Tensor, ids: Tensor) -> Tensor:
         """States [N, D] → logits [S, C]: those of attention and of n-grams together."""
@@ -116,24 +125,27 @@ class NgramBag(nn.Module):
         """N-grams [S, G] → what the weights of each text's n-grams are multiplied by [S, 1]."""
         return NGRAM_SCALE / (ngrams != PAD).sum(1, keepdim=True).clamp(min=1).sqrt()
 
-    def ngrams(self, ids: Tensor) -> Tensor:
+    def ngrams(self, ids: Tensor, shift_xor: ShiftXor | None = None) -> Tensor:
         """Ids [S, T] → the bucket of each different n-gram [S, G], PAD where there is none."""
-        ngrams = torch.cat(self.ngrams_by_length(ids), 1).sort(1).values
-        again = torch.zeros_like(ngrams, dtype=torch.bool)
-        again[:, 1:] = ngrams[:, 1:] == ngrams[:, :-1]
+        ngrams = torch.cat(self.ngrams_by_length(ids, shift_xor), 1).sort(1).values
+        again = torch.cat([ngrams[:, :1] < 0, ngrams[:, 1:] == ngrams[:, :-1]], 1)  # no bucket is below 0
         return ngrams.masked_fill(again, PAD)
 
-    def ngrams_by_length(self, ids: Tensor) -> list[Tensor]:
+    def ngrams_by_length(self, ids: Tensor, shift_xor: ShiftXor | None = None) -> list[Tensor]:
         """Of each length from 1, the bucket of the n-gram that begins at each position [S, T − length + 1]."""
         found, hashed = [], torch.zeros_like(ids)
         for length in range(1, min(self.longest, ids.size(1)) + 1):
-            hashed = _mixed(hashed[:, : ids.size(1) - length + 1] * MULTIPLIER + ids[:, length - 1 :])
+            hashed = hashed[:, : ids.size(1) - length + 1] * MULTIPLIER + ids[:, length - 1 :]
+            hashed = _mixed(hashed, shift_xor or _shift_xor)
             bucket = 1 + hashed % (self.table.num_embeddings - 1)
             found.append(bucket.masked_fill(ids[:, length - 1 :] == PAD, PAD))  # padding is last: the rest is real
         return found
 
 
-def _mixed(numbers: Tensor) -> Tensor:
+def _mixed(numbers: Tensor, shift_xor: ShiftXor) -> Tensor:
     """Whole numbers, well mixed: each bit of the input changes about half of the output's."""
-    numbers = (numbers ^ (numbers >> 31)) * MULTIPLIER
-    return numbers ^ (numbers >> 29)
+    return shift_xor(shift_xor(numbers, 31) * MULTIPLIER, 29)
+
+
+def _shift_xor(numbers: Tensor, bits: int) -> Tensor:
+    return numbers ^ (numbers >> bits)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import ClassVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,7 @@ from regard.attention.masks import additive_mask, causal_mask
 from regard.attention.positions import positions_of
 from regard.models.autoregressive import AutoregressiveModel, DecoderState
 from regard.models.encoder_decoder import embedding
-from regard.models.layers import Embedding, EncoderLayer, last_norm
+from regard.models.layers import Embedding, EncoderLayer, Reader, last_norm
 from regard.models.pointer import Pointer, PointerMemory, PointerOutput
 from regard.models.rnn import RecurrentStack, RecurrentState
 
@@ -107,6 +107,8 @@ class LanguageModelState(DecoderState):
 
 class TransformerLanguageModel(LanguageModel):
     """Layers of self-attention that look only back, and nothing else to look at."""
+
+    reader: ClassVar[Reader] = Reader()
 
     def __init__(self, settings: config.TextDecoder, size: int) -> None:
         super().__init__()

@@ -6,7 +6,7 @@ B batch · S source positions · T target positions · D width
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,15 @@ from regard.attention.multi_head import CrossAttention, KeyValue, SelfAttention,
 from regard.attention.positions import Positions
 from regard.attention.record import Observed
 from regard.config import AttentionModel
+
+
+class Reader(NamedTuple):
+    """What a model calls the part of it that reads a text: layers of one kind, so that models of other tasks can start
+    from them."""
+
+    embedding: str = "embedding"
+    layers: str = "layers"
+    norm: str = "norm"
 
 
 class Embedding(Observed):
@@ -53,13 +62,16 @@ class Residual(Observed):
     Either can be taken out: without adding, what the sub-layer was given is gone; without norm, sizes may grow.
     """
 
-    def __init__(self, config: AttentionModel) -> None:
+    def __init__(self, config: AttentionModel, skipped: float = 0.0) -> None:
+        """`skipped` is the share of a batch's rows that go past the sub-layer in training (stochastic depth)."""
         super().__init__()
         self.norm = nn.Identity() if config.norm == "none" else layer_norm(config)
         self.drop = Dropout(config.dropout)
-        self.pre_norm, self.adds = config.norm == "pre", config.residual
+        self.pre_norm, self.adds, self.skipped = config.norm == "pre", config.residual, skipped
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        if self.skipped and self.training:
+            return self._some(x, sublayer)
         if self.pre_norm:
             normed = self.norm(x)
             added = output = self.add(x, sublayer(normed))
@@ -68,6 +80,16 @@ class Residual(Observed):
             normed = output = self.norm(added)
         self.note(added=added, normed=normed, output=output)
         return output
+
+    def _some(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Rows [B, ..] that skip the sub-layer are not computed; what the others find counts more, so that the mean stays."""
+        taken = (torch.rand(len(x)) >= self.skipped).nonzero().squeeze(1).to(x.device)  # [B′]
+        scale = 1 / (1 - self.skipped) if len(taken) else 0.0
+        taken = taken if len(taken) else taken.new_zeros(1)  # one, for nothing: every weight gets a gradient
+        rows = x.index_select(0, taken)
+        update = self.drop(sublayer(self.norm(rows) if self.pre_norm else rows)) * scale
+        added = x.index_add(0, taken, update)
+        return added if self.pre_norm else self.norm(added)
 
     def add(self, x: Tensor, update: Tensor) -> Tensor:
         return self.drop.add(x, update) if self.adds else self.drop(update)
@@ -120,18 +142,24 @@ class AttentionLayer(nn.Module):
 
 
 def attention_options(config: AttentionModel) -> dict[str, Any]:
-    return dict(dropout=config.attention_dropout, key_width=config.key_width, bias=config.bias, scale=config.scale)
+    return dict(
+        dropout=config.attention_dropout,
+        key_width=config.key_width,
+        value_width=config.value_width,
+        bias=config.bias,
+        scale=config.scale,
+    )
 
 
 class EncoderLayer(AttentionLayer):
     """Look at the text, all of it or what the mask shows, then think about it."""
 
-    def __init__(self, config: AttentionModel) -> None:
+    def __init__(self, config: AttentionModel, skipped: float = 0.0) -> None:
         super().__init__()
         self.self_attention = SelfAttention(config.width, config.heads, **attention_options(config))
         self.feed_forward = FeedForward(config) if config.feed_forward else None
-        self.after_self = Residual(config)
-        self.after_feed_forward = Residual(config) if config.feed_forward else None
+        self.after_self = Residual(config, skipped)
+        self.after_feed_forward = Residual(config, skipped) if config.feed_forward else None
 
     def forward(
         self,

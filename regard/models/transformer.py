@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import ClassVar, cast
 
 import torch
 from torch import Tensor, nn
@@ -19,11 +19,13 @@ from regard.attention.masks import additive_mask, causal_mask, padding_mask
 from regard.attention.positions import Positions, positions_of
 from regard.models.autoregressive import DecoderState
 from regard.models.encoder_decoder import EncoderDecoder, embeddings, output_layer
-from regard.models.layers import DecoderLayer, Embedding, EncoderLayer, last_norm
+from regard.models.layers import DecoderLayer, Embedding, EncoderLayer, Reader, last_norm
 
 
 class Transformer(EncoderDecoder):
     """The paper's figure 1: layers of attention and feed-forward on both sides, and nothing that waits for its turn."""
+
+    reader: ClassVar[Reader] = Reader("source_embedding", "encoder", "encoder_norm")
 
     def __init__(self, settings: config.Transformer, source_size: int, target_size: int) -> None:
         super().__init__()

@@ -18,6 +18,7 @@ from regard import __version__
 from regard.errors import UsageError
 from regard.serve import schemas
 from regard.serve.access import Access
+from regard.serve.attention_route import add_attention, glass_boxes, live_page
 from regard.serve.body import JSONRoute
 from regard.serve.counters import CONTENT_TYPE
 from regard.serve.embed_route import add_embed
@@ -74,6 +75,7 @@ def create_app(
         if task.serve is not None:
             task.serve(app, service)
     add_embed(app, service)
+    add_attention(app, service)
     _add_pages(app, service, folders)
     _add_state(app, service)
     service.metrics.paths = frozenset(getattr(route, "path", "") for route in app.routes)
@@ -89,6 +91,13 @@ def _add_pages(app: FastAPI, service: Service, folders: Sequence[Path]) -> None:
     async def page() -> Response:
         return front
 
+    if glass_boxes(service.models):
+        inside = _page(live_page(service))
+
+        @app.get("/look", include_in_schema=False)
+        async def look() -> Response:
+            return inside
+
     @app.get("/docs", include_in_schema=False)
     async def documentation() -> Response:
         return docs
@@ -101,7 +110,10 @@ def _add_state(app: FastAPI, service: Service) -> None:
         if not service.batcher.alive:
             raise Refusal(503, "the thread that computes has died; start the server again.")
         tasks = {name: model.recipe.task for name, model in service.models.items()}
-        facts = {"status": "ok", "models": list(service.models), "tasks": tasks, "version": __version__}
+        engines = {name: getattr(model, "decoded_by", "native") for name, model in service.models.items()}
+        facts = {
+            "status": "ok", "models": list(service.models), "tasks": tasks, "engines": engines, "version": __version__,
+        }  # fmt: skip
         return json_answer(**{name: encode(value) for name, value in facts.items()})
 
     locked = problems(ANYWHERE, LOCKED if service.access.key else {})
@@ -133,7 +145,8 @@ def _ask_page(service: Service) -> str | None:
         for name, model in service.models.items()
         if (task := task_of(model)).ask is not None
     ]
-    return document("regard", ASK, ["live", "ask"], ASK_SCRIPTS, {"models": asked}, asks=True) if asked else None
+    content = {"models": asked, "look": bool(glass_boxes(service.models))}
+    return document("regard", ASK, ["live", "ask"], ASK_SCRIPTS, content, asks=True) if asked else None
 
 
 def _page(text: str) -> HTMLResponse:

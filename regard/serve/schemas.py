@@ -24,6 +24,9 @@ Texts = Annotated[list[str], FailFast(), BeforeValidator(as_list), WithJsonSchem
 Model = Annotated[str | None, Field(description="Which model, by its name in /health. [the first]")]
 
 
+Beam = Annotated[int | None, Field(ge=1, description="Hypotheses kept side by side; 1 is greedy. [the model's]")]
+
+
 class Asked(BaseModel):
     """Unknown fields are refused: they would be mistakes that nobody notices."""
 
@@ -40,6 +43,7 @@ class Health(Answered):
     status: Literal["ok"]
     models: list[str]
     tasks: dict[str, str] = Field(description="Of each model, what it was trained for.")
+    engines: dict[str, str] = Field(description="Of each model, what computes, and why that.")
     version: str
 
 

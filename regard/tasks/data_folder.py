@@ -28,7 +28,7 @@ def with_data_folder(recipe: R, model: str | Path, data: str | Path | None) -> R
     stored = file.parent / "config.toml"
     if stored.is_file():
         return replace(recipe, data=recipes.load(stored, folder=data, finished=True).data)
-    files = [file for files in recipe.data.test.values() for file in files if not file.startswith(BUNDLED)]
+    files = [file for files in recipe.data.tests.values() for file in files if not file.startswith(BUNDLED)]
     if files and data is None:
         raise UsageError(
             f"a model file does not hold its test set, and that of {model} is {', '.join(files)}. Say in which folder "
@@ -36,7 +36,7 @@ def with_data_folder(recipe: R, model: str | Path, data: str | Path | None) -> R
         )
     if data is None:
         return recipe
-    for each in (*recipe.data.valid, *files):
+    for each in (*(each for each in recipe.data.inputs if each not in recipe.data.train), *files):
         if not each.startswith(BUNDLED):
             below(Path(data), each)
     return replace(recipe, data=replace(recipe.data, folder=str(Path(data).resolve())))
@@ -49,7 +49,7 @@ def other_text(recipe: Recipe) -> str:
 
 def require_test(recipe: Recipe) -> None:
     """Refuse to test on what a recipe does not name."""
-    if not recipe.data.test:
+    if not recipe.data.tests:
         raise UsageError(f"the model's recipe names no test set; give other text with {other_text(recipe)}")
 
 

@@ -132,7 +132,11 @@ def prepare(
     Recipe, `overrides` and `data` are what `regard.train` takes. `verify` reads all of what was there to see whether it is damaged.
     """
     settings = recipes.read(recipe, overrides, data)
-    prepared = prepare_with(settings, find_task(settings.task).data, workers=workers, show=show)
+    from regard.tasks.starting import read_start  # late: it needs this file
+
+    start = read_start(settings)
+    tokenizer = start.tokenizer if start is not None else None
+    prepared = prepare_with(settings, find_task(settings.task).data, workers=workers, show=show, tokenizer=tokenizer)
     for ids in (prepared.train, prepared.valid) if verify else ():
         ids.verify()
     return prepared

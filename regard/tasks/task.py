@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from itertools import islice
@@ -23,6 +23,7 @@ from regard.training.loss import Loss
 from regard.training.trainable import MicroBatch, Trainable
 
 if TYPE_CHECKING:
+    from regard.tasks.exporting import Exported
     from regard.tasks.neighbours import WordVectors
     from regard.tasks.vectors import TextVectors
 
@@ -156,6 +157,8 @@ class Judge:
     """Of a recipe."""
     answers: Callable[[Path, Judged], list[Any]]
     """(A run folder, a test set) → what its model answers to each example, as JSON can hold it."""
+    quick: Callable[[Any, list[str]], Iterable[Any]]
+    """(A loaded model, sources) → the same, as fast as it goes: whoever asks the same again and again."""
     counts: Callable[[Any, list[Any], Judged], NDArray[np.floating[Any]]]
     """(Recipe, answers, test set) → [examples, counts], whose sum is all that the score needs."""
     score: Callable[[Any, NDArray[np.floating[Any]]], float]
@@ -166,6 +169,22 @@ class Judge:
     """Whether less is better."""
     by_validation: bool = False
     """Whether a recipe that names no test set is judged on its validation text."""
+
+
+@dataclass(frozen=True)
+class GlassBox:
+    """How a server looks into models of the task at work on one text; the options are those of `options`."""
+
+    scenes: Callable[..., Iterator[Any]]
+    """(A model, a text, options) → one scene (view/scenes.py) for each part of it."""
+    size: Callable[..., int]
+    """(A model, a text, options) → how many weights and positions they hold at most."""
+    cost: Callable[..., int]
+    """(A model, a text, options) → how many tokens are computed for it."""
+    about: Callable[[Any], dict[str, Any]]
+    """(A model) → what the live page should know of it: `attentions` by kind, `beam`, `languages`, `examples`."""
+    options: tuple[str, ...] = ()
+    remedy: str = "Look at a shorter text."
 
 
 @dataclass(frozen=True)
@@ -186,6 +205,8 @@ class Task:
     dry_run: DryRunner
     load: Callable[..., Any]
     """(Trained, its name, and options of its own) → what `regard.load` returns."""
+    renewed: Callable[[Any, Any], tuple[str, ...]] = lambda theirs, own: ()
+    """(Assets of a model to start from, own) → the parts whose weights mean something else there and are learned anew."""
     serve: Callable[..., None] | None = None
     """(FastAPI app, Service) → adds the paths that its models answer; late, because fastapi is an extra."""
     ask: Callable[..., dict[str, Any]] | None = None
@@ -199,10 +220,18 @@ class Task:
     """(Name of a model, texts or None, how many to read ahead, and options of its own) → one answer for each text."""
     view: Callable[..., Seen] | None = None
     """(Name of a model, a text or None, and options of its own) → what is to be seen."""
+    examples: Callable[..., Sequence[Judged]] | None = None
+    """(A loaded model, its name, the folder of its data if somebody named one, and files as options of its own) → test sets in
+    memory, at least one."""
+    glass_box: GlassBox | None = None
+    """How a server looks into its models."""
     judge: Judge | None = None
     """How experiments compare its runs."""
     embed: Callable[..., TextVectors] | None = None
     """(Name of a model, and options of its own) → what makes vectors of texts."""
+    export: Callable[..., Exported] | None = None
+    """(Name of a model, engine, folder or None, whether in 8 bits, the folder of its data, how many samples to compare, and
+    options of its own) → what was written, and whether it does the same."""
     neighbours: Callable[..., WordVectors] | None = None
     """(Name of a model, and options of its own) → its words with their vectors."""
 

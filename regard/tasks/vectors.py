@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from regard import config
 from regard.cancellation import check_cancelled
+from regard.data.batching import in_batches
 from regard.data.tokenizer import Side, Tokenizer
-from regard.decoding.batches import in_batches
 from regard.errors import UsageError, did_you_mean
 from regard.errors import shown as quoted
 from regard.tasks.neighbours import (

@@ -20,6 +20,7 @@ from regard.view.document import check_name
 
 if TYPE_CHECKING:
     from regard.tasks.classification.classifier import Classifier
+    from regard.tasks.image_classification.recognizer import Recognizer
     from regard.tasks.language_model.generator import TextGenerator
     from regard.tasks.translation.translator import Translator
 
@@ -42,13 +43,16 @@ def load(
     model: str | Path, device: str = ..., *, task: Literal["text-generation", "language-model"]
 ) -> TextGenerator: ...
 @overload
+def load(model: str | Path, device: str = ..., *, task: Literal["image-classification", "recognize"]) -> Recognizer: ...
+@overload
 def load(model: str | Path, device: str = ..., *, task: str | None = ..., **options: Any) -> Any: ...
 
 
 def load(model: str | Path, device: str = "cpu", *, task: str | None = None, **options: Any) -> Any:
     """A trained model by run folder, file or bundled name: `regard.load("demo").translate("Ich habe Hunger.")`.
 
-    What comes back can do what the model was trained for: a Translator, a Classifier or a TextGenerator; with `task`, a model
+    What comes back can do what the model was trained for: a Translator, a Classifier, a TextGenerator or a
+    Recognizer; with `task`, a model
     of another is refused. The rest is about the speed of translation (docs/performance.md): `engine` is native,
     ctranslate2 or auto; `int8` computes in 8 bits; `shortlist` looks only for tokens that translate a sentence's own;
     `workers` processes share many sentences, 0 means one for each core.

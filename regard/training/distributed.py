@@ -294,12 +294,16 @@ class Unsharded:
             weights = {name: tensor.detach().to("meta") for name, tensor in model.named_parameters()}
             self.outline = with_weights(model, weights)
 
+    def around(self, weights: Mapping[str, Tensor]) -> nn.Module:
+        """With other weights (first process only)."""
+        return with_weights(self.outline if self.sharded else self.model, weights).to(self.processes.device)
+
     def __call__(self) -> nn.Module | None:
         """With the weights of now; None in the other processes (all must call)."""
         if not self.sharded:
             return self.model if self.processes.first else None
         weights = whole(dict(self.model.named_parameters()), self.processes)
-        return with_weights(self.outline, weights).to(self.processes.device) if self.processes.first else None
+        return self.around(weights) if self.processes.first else None
 
 
 def with_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module:
@@ -310,6 +314,11 @@ def with_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> nn.Module:
 
 def is_sharded(processes: Processes, sharding: str) -> bool:
     return sharding == "full" and processes.count > 1
+
+
+def local_part(tensor: Tensor) -> Tensor:
+    """Of a tensor that may be sharded, what this process has."""
+    return tensor.to_local() if isinstance(tensor, DTensor) else tensor
 
 
 def fill(tensor: Tensor, full: Tensor) -> None:

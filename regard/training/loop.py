@@ -7,15 +7,17 @@ weights, its optimizer and a few numbers, and going on from a checkpoint repeats
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from regard.config import Training
 from regard.errors import TrainingError
+from regard.training.averaging import MovingAverage
 from regard.training.distributed import Processes, Unsharded, spread
 from regard.training.log import TrainingLog
 from regard.training.optimizer import build_optimizer
@@ -64,7 +66,8 @@ class Loop:
         if settings.compile:
             self.objective.compile()
         self.optimizer = build_optimizer(model, settings)
-        self.progress = folder.restore(model, self.optimizer)
+        self.ema = MovingAverage(model, settings.ema) if settings.ema else None
+        self.progress = folder.restore(model, self.optimizer, self.ema)
         self.stop = StopRequest()
         self.raised: BaseException | None = None  # by a listener
         self.took = 0.0  # seconds of the last update
@@ -84,7 +87,7 @@ class Loop:
                 if validating:
                     self.validate(log)
                 elif stopping or (settings.checkpoint_every and update % settings.checkpoint_every == 0):
-                    self.folder.save(self.model, self.optimizer, self.progress)
+                    self.folder.save(self.model, self.optimizer, self.progress, self.ema)
                     self.processes.wait()
                 if stopping:
                     break
@@ -117,6 +120,8 @@ class Loop:
                 f"{error} Nothing was overwritten; {last}."
             )  # the sums are the same in all processes
             raise processes.known_to_all(mistake) from None
+        if self.ema is not None:
+            self.ema.update(self.model, done.number)
         wishes, seconds = done.told
         progress.update, progress.position = done.number, position
         progress.seconds += seconds / processes.count  # all processes must agree on them
@@ -126,19 +131,30 @@ class Loop:
         return bool(wishes)
 
     def validate(self, log: TrainingLog) -> None:
-        """Measure, remember whether it is the best, and write a checkpoint with a snapshot of the weights."""
+        """Measure, remember whether it is the best, and write a checkpoint with a snapshot of the weights. At the end of
+        training, averages of the weights are measured, too."""
         metrics: dict[str, float] = self.processes.share(self.look(log, self.task.validate))
-        progress, sign = self.progress, -1.0 if self.settings.metric == "loss" else 1.0
-        value = sign * metrics[self.settings.metric]
+        progress, value = self.progress, self.value_of(metrics)
         if progress.best is None or value > progress.best:
             progress.best, progress.best_update, progress.since_best = value, progress.update, 0
         else:
             progress.since_best += 1
         progress.snapshots.append((progress.update, value))
         log.validation(metrics)  # before the checkpoint: a line of metrics.jsonl is written again, but never missed
-        self.folder.save(self.model, self.optimizer, progress, snapshot=True)
+        judge = None if self.ended() is None else partial(self.judge, log)
+        self.folder.save(self.model, self.optimizer, progress, self.ema, snapshot=True, judge=judge)
         self.tell(self.on_validation, lambda: {"update": progress.update, **metrics, "seconds": progress.seconds})
         self.processes.wait()
+
+    def value_of(self, metrics: dict[str, float]) -> float:
+        """What decides which weights are best: higher is better."""
+        return metrics[self.settings.metric] * (-1.0 if self.settings.metric == "loss" else 1.0)
+
+    def judge(self, log: TrainingLog, weights: Mapping[str, Tensor]) -> float:
+        """How good a model with other weights is (first process only)."""
+        model = self.whole.around(weights)
+        with log.pause(), torch.inference_mode():
+            return self.value_of(self.task.validate(model.eval()))
 
     def tell(self, listener: Listener | None, facts: Callable[[], dict[str, Any]]) -> None:
         """What a listener raises is kept until all processes have agreed to stop, and saved. Ctrl-C is no error."""

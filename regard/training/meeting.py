@@ -100,4 +100,5 @@ def called(ranks: Sequence[int], hosts: Sequence[str] = ()) -> str:
 
 def minutes(seconds: float) -> str:
     """`10 minutes`; less than one, in seconds."""
-    return f"{seconds:g} seconds" if seconds < 60 else f"{seconds / 60:g} minutes"
+    count, unit = (seconds, "second") if seconds < 60 else (seconds / 60, "minute")
+    return f"{count:g} {unit}" + "s" * (count != 1)

@@ -17,9 +17,9 @@ BYTES_OF_A_PARAMETER = 16  # its 32 bits, as many of its gradient, and of Adam's
 LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 
 
-def needed_memory(parameters: int) -> int:
-    """Bytes for weights, gradients and Adam."""
-    return parameters * BYTES_OF_A_PARAMETER
+def needed_memory(parameters: int, ema: bool = False) -> int:
+    """Bytes for weights, gradients and Adam, and for a moving average of the weights."""
+    return parameters * (BYTES_OF_A_PARAMETER + 4 * ema)
 
 
 def whole_memory(device: str | torch.device = "cpu") -> int:
@@ -51,9 +51,11 @@ def kept_for_backward(model: nn.Module) -> Iterator[dict[int, int]]:
         yield kept
 
 
-def require_memory(parameters: int, device: str | torch.device = "cpu", processes: int = 1) -> None:
+def require_memory(
+    parameters: int, device: str | torch.device = "cpu", processes: int = 1, *, ema: bool = False
+) -> None:
     """Refuse a model whose weights, gradients and Adam alone are more than there is; `processes` share one model."""
-    needed, whole = needed_memory(parameters) // processes, whole_memory(device)
+    needed, whole = needed_memory(parameters, ema) // processes, whole_memory(device)
     if whole and needed > whole:
         raise ConfigError([
             f"the model would have {parameters:,} parameters, which take {needed / GIGA:,.1f} GB for weights, gradients and"

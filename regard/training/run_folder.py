@@ -1,6 +1,6 @@
-"""What a run keeps on disk: `checkpoints/last.safetensors` to go on from, and snapshots of weights to average.
+"""What a run keeps on disk: `checkpoints/last.safetensors` to go on from, and snapshots of weights that the model is made of.
 
-`last` holds weights, optimizer and progress in one file, replaced atomically, so that a run killed at any moment goes
+`last` holds weights, optimizer, moving average and progress in one file, replaced atomically, so that a run killed at any moment goes
 on from a state that existed. What it replaces stays as `previous`: if `last` is damaged or gone, the run goes on from there,
 to the same bits.
 """
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +31,7 @@ from regard.checkpoint import (
 from regard.config import Training
 from regard.errors import CheckpointError, DamagedError
 from regard.files import remove_leftovers
+from regard.training.averaging import Choice, MovingAverage, averaged, best_so_far, candidates, needed
 from regard.training.distributed import Processes, fill, whole
 
 CONFIG = "config.toml"
@@ -38,6 +39,9 @@ MOMENTS = ("exp_avg", "exp_avg_sq")
 MICRO_BATCHES = "micro-batches of an update (training.accumulate × processes)"
 FORMER_BASIS = {"parts of an update (training.accumulate × processes)": MICRO_BATCHES}
 """What parts of the basis were called when model files had format 1, and are called now."""
+
+Judge: TypeAlias = Callable[[Mapping[str, Tensor]], float]
+"""Weights → how good they are on the validation data; higher is better."""
 
 
 @dataclass
@@ -53,6 +57,8 @@ class Progress:
     """Validations since the best one."""
     snapshots: list[tuple[int, float]] = field(default_factory=list)
     """Update and metric (higher is better) of every snapshot kept on disk."""
+    model: Choice | None = None
+    """Which weights the model file holds; None before there is one, or if it was written before this was kept."""
     loss_sum: float = 0.0
     """Of the updates since the last line of metrics.jsonl …"""
     tokens: int = 0
@@ -67,6 +73,9 @@ class Progress:
             "since_best": self.since_best, "tokens": self.tokens, **{f"snapshot {each}": each for each, _ in self.snapshots},
         }  # fmt: skip
         numbers = [self.loss_sum, self.seconds, *(value for _, value in self.snapshots), *filter(None, [self.best])]
+        if self.model is not None:
+            counts |= {f"update {each} of the model": each for each in self.model.updates}
+            numbers.append(self.model.value)
         found = [f"{name} {value!r}" for name, value in counts.items() if type(value) is not int or value < 0]
         found += [repr(each) for each in numbers if not isinstance(each, int | float) or math.isnan(each)]
         if not found and micro_batches is not None:
@@ -81,8 +90,8 @@ class RunFolder:
     """Saves and restores a run.
 
     `basis` is what a position in the data means nothing without, such as checksums of the text, `fixed` the settings that
-    decide what is computed: a run goes on only with the same. `publish(weights, progress)` is called with the averaged
-    model at each snapshot, `say(text)` with what was lost.
+    decide what is computed: a run goes on only with the same. `publish(weights, progress)` is called with the weights
+    of the model, when there are better ones, `say(text)` with what was lost and what became the model.
     """
 
     def __init__(
@@ -91,7 +100,7 @@ class RunFolder:
         settings: Training,
         processes: Processes,
         basis: Mapping[str, str] = {},
-        publish: Callable[[dict[str, Tensor], Progress], None] = lambda weights, progress: None,
+        publish: Callable[[Mapping[str, Tensor], Progress], None] = lambda weights, progress: None,
         fixed: Mapping[str, str] = {},
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
@@ -123,17 +132,26 @@ class RunFolder:
         return self.path / f"weights-{update:08d}.safetensors"
 
     def save(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, snapshot: bool = False
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        progress: Progress,
+        ema: MovingAverage | None,
+        *,
+        snapshot: bool = False,
+        judge: Judge | None = None,
     ) -> None:
         """Write a checkpoint, `last` after all that it tells of: a run killed in between does it again, the same.
 
-        Snapshots that no average needs any more go when neither `last` nor `previous` names them.
+        With a snapshot, the model is written if there is a better one; `judge` finds how good averages are, at the end.
+        Snapshots that it does not need any more go when neither `last` nor `previous` names them.
         """
         if snapshot:
             before, new = progress.snapshots[:-1], progress.snapshots[-1:]
-            progress.snapshots = chosen([*self.whole_snapshots(before), *new], self.settings)
+            progress.snapshots = needed([*self.whole_snapshots(before), *new], self.settings)
         weights = whole(unique_weights(model), self.processes)  # every process helps
         state = whole(optimizer_state(model, optimizer), self.processes)
+        moving = whole(ema.weights, self.processes) if ema is not None else {}
         self.saved = progress.update
         if not self.processes.first:
             return
@@ -141,9 +159,10 @@ class RunFolder:
         if snapshot:
             if self.snapshot(progress.update) in kept:
                 write(self.snapshot(progress.update), weights, {"update": str(progress.update)})
-            self.publish(average(kept), progress)
+            self.write_model(progress, moving, judge)
         tensors = {f"model.{name}": tensor for name, tensor in weights.items()}
         tensors |= {f"optimizer.{name}": tensor for name, tensor in state.items()}
+        tensors |= {f"ema.{name}": tensor for name, tensor in moving.items()}
         told = {"progress": asdict(progress), "basis": self.basis, "fixed": self.fixed}
         previous = self.previous if self.last_is_whole else None  # a damaged one does not take the place of a whole one
         write(self.last, tensors, {name: json.dumps(each) for name, each in told.items()}, previous)
@@ -151,6 +170,26 @@ class RunFolder:
             self.named_before = self.named
         self.named, self.last_is_whole = kept, True
         self.forget_all_but([*kept, *self.named_before])
+
+    def write_model(self, progress: Progress, moving: Mapping[str, Tensor], judge: Judge | None) -> None:
+        """While training goes on the best weights so far, at its end the best of all; nothing if the file holds them."""
+        if judge is None:
+            best, *others = [best_so_far(progress.snapshots, self.settings)]
+        else:
+            best, *others = candidates(progress.snapshots, self.settings, progress.update, self.mean, moving, judge)
+            sign = -1.0 if self.settings.metric == "loss" else 1.0
+            told = "; ".join(f"{each}: {sign * each.value:.3f}" for each in others)
+            self.say(
+                f"the model is {best}, validation {self.settings.metric} {sign * best.value:.3f}"
+                + f" ({told})" * bool(told)
+            )
+        if best != progress.model or not self.model.exists():
+            progress.model = best
+            self.publish(moving if best.weights == "ema" else self.mean(best.updates), progress)
+
+    def mean(self, updates: Iterable[int]) -> dict[str, Tensor]:
+        """Of snapshots."""
+        return average(map(self.snapshot, updates))
 
     def keep_frame(self, update: int, probes: list[dict[str, Any]]) -> None:
         """Keep a frame of the movie; one that a killed run had taken already is replaced by the same."""
@@ -168,8 +207,8 @@ class RunFolder:
             except OSError as error:
                 raise CheckpointError(f"cannot delete {old}, which is no longer needed: {error.strerror}") from None
 
-    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
-        """Fill model and optimizer from the newest whole checkpoint, if there is one."""
+    def restore(self, model: nn.Module, optimizer: torch.optim.Optimizer, ema: MovingAverage | None = None) -> Progress:
+        """Fill model, optimizer and moving average from the newest whole checkpoint, if there is one."""
         damage: dict[Path, DamagedError] = {}
         for path in (self.last, self.previous):
             try:
@@ -177,7 +216,7 @@ class RunFolder:
                     metadata = compare_checksum(path, file)
                     self.check_same(path, metadata)
                     progress = self.read_progress(path, metadata)
-                    fill_from(path, file, progress.update, model, optimizer)
+                    fill_from(path, file, progress.update, model, optimizer, ema)
             except DamagedError as error:
                 damage[path] = error
                 continue
@@ -224,16 +263,29 @@ class RunFolder:
         if newest in self.named and problem_with(
             newest, progress.update
         ):  # a checkpoint and its snapshot hold the same weights
-            stored = read(checkpoint)[0].items()
-            weights = {present_name(name)[len("model.") :]: each for name, each in stored if name.startswith("model.")}
-            write(newest, weights, {"update": str(progress.update)})
+            write(newest, tensors_of("model", checkpoint), {"update": str(progress.update)})
         progress.snapshots = self.whole_snapshots(progress.snapshots)
         self.named = [self.snapshot(update) for update, _ in progress.snapshots]
         self.named_before = self.named if not self.last_is_whole else snapshots_in(self.previous, self.snapshot)
         self.forget_all_but([*self.named, *self.named_before])
         if self.named and (problem := problem_with(self.model, wanted="provenance")):
             self.say(f"{problem}\n{self.model} is made again from the snapshots.")
-            self.publish(average(self.named), progress)
+            self.make_model_again(progress, checkpoint)
+
+    def make_model_again(self, progress: Progress, checkpoint: Path) -> None:
+        """As it was, or if what it was made of is gone, of the best weights that there are."""
+        there = {update for update, _ in progress.snapshots}
+        was = progress.model or Choice(
+            "mean", tuple(update for update, _ in averaged(progress.snapshots, self.settings)), 0.0
+        )
+        if was.weights == "ema" and was.updates == (progress.update,):
+            weights = tensors_of("ema", checkpoint)
+        elif was.weights != "ema" and there.issuperset(was.updates):
+            weights = self.mean(was.updates)
+        else:
+            was = progress.model = best_so_far(progress.snapshots, self.settings)
+            weights = self.mean(was.updates)
+        self.publish(weights, progress)
 
     def whole_snapshots(self, snapshots: list[tuple[int, float]]) -> list[tuple[int, float]]:
         """Those that an average can be made of. The others are told, and missing from it."""
@@ -252,6 +304,8 @@ class RunFolder:
             saved = json.loads(metadata["progress"])
             saved["position"] = tuple(saved["position"])
             saved["snapshots"] = [(update, value) for update, value in saved["snapshots"]]
+            if saved.get("model") is not None:
+                saved["model"] = Choice(**{**saved["model"], "updates": tuple(saved["model"]["updates"])})
             progress = Progress(**saved)
             mistakes = progress.mistakes(int(self.basis[MICRO_BATCHES]) if MICRO_BATCHES in self.basis else None)
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -323,8 +377,22 @@ def settings_of_checkpoint(run: Path) -> dict[str, str] | None:
     return told if isinstance(told, dict) else None
 
 
-def fill_from(path: Path, file: Any, update: int, model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
-    """A checkpoint's weights and moments into model and optimizer: one at a time, of which a process may keep but a part."""
+def tensors_of(kind: str, checkpoint: Path) -> dict[str, Tensor]:
+    """Of `model` or `ema`, what a checkpoint holds."""
+    stored = read(checkpoint)[0].items()
+    return {present_name(name).removeprefix(f"{kind}."): each for name, each in stored if name.startswith(f"{kind}.")}
+
+
+def fill_from(
+    path: Path,
+    file: Any,
+    update: int,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    ema: MovingAverage | None = None,
+) -> None:
+    """A checkpoint's weights, moments and moving average into model and optimizer: one at a time, of which a process may
+    keep but a part. In a run that had no moving average yet, it begins here."""
     names = {present_name(name): name for name in file.keys()}  # noqa: SIM118
 
     def fill_with(kind: str, name: str, tensor: Tensor) -> None:
@@ -335,6 +403,8 @@ def fill_from(path: Path, file: Any, update: int, model: nn.Module, optimizer: t
 
     for name, tensor in unique_weights(model).items():
         fill_with("model", name, tensor)
+        if ema is not None:
+            fill_with("ema" if f"ema.{name}" in names else "model", name, ema.weights[name])
         if f"optimizer.{MOMENTS[0]}.{name}" in names:
             moments = {moment: torch.zeros_like(tensor) for moment in MOMENTS}
             for moment in MOMENTS:
@@ -351,10 +421,3 @@ def optimizer_state(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[
         for moment in MOMENTS
         if tensor in optimizer.state
     }
-
-
-def chosen(snapshots: list[tuple[int, float]], settings: Training) -> list[tuple[int, float]]:
-    """The snapshots whose mean is the model: the last k, or the k best."""
-    if settings.average_of == "best":
-        return sorted(sorted(snapshots, key=lambda each: (-each[1], each[0]))[: settings.average])
-    return snapshots[-settings.average :]

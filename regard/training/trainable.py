@@ -19,7 +19,7 @@ class MicroBatch(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """What a task makes of averaged weights before they are written."""
+    """What a task makes of a model's weights before they are written."""
 
     assets: Any
     """What the model file carries besides, of the task's own class."""

@@ -14,11 +14,10 @@ from torch import Tensor
 from regard import config
 from regard.attention.multi_head import MultiHead
 from regard.attention.scaled_dot import attend_fused
-from regard.decoding.beam import likeliest
+from regard.decoding.candidates import likeliest
 from regard.decoding.constraints import Constraints
 from regard.decoding.options import Hypothesis, Search
-from regard.decoding.search import search
-from regard.decoding.search_loop import search_loop
+from regard.decoding.search import search, search_loop
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.translation.native import SPECIAL, decode
 from regard.tasks.translation.training import translation_loss

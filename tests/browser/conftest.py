@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 import regard
 from regard.tasks.translation.attention import Attention
-from regard.tasks.translation.page import write_page
+from regard.view.scenes import write_page
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-background-networking --disable-component-update --disable-sync"

@@ -10,9 +10,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from regard.tasks.alternatives import Alternatives
-from regard.tasks.translation.attention import Attention, SearchHypothesis, SearchStep, side_of
-from regard.tasks.translation.page import render, write_page
+from regard.tasks.translation.attention import Attention, SearchHypothesis, SearchStep
 from regard.view.arrays import pack_probabilities
+from regard.view.inside import side_of
+from regard.view.scenes import render, write_page
 from tests.browser.conftest import SENTENCE, Open
 from tests.browser.reading import NARROW, fits, go_to, ink, tabs_of, texts, until
 from tests.view.pages import at_random

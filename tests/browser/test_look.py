@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from regard.tasks.translation.attention import Attention
-from regard.tasks.translation.page import render, write_page
+from regard.view.scenes import render, write_page
 from tests.browser.conftest import Open
 from tests.browser.reading import attributes, ink, until
 from tests.view.pages import SOURCE, TARGET, at_random

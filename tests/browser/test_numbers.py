@@ -16,9 +16,9 @@ from regard.config import TranslationRecipe
 from regard.data.tokenizer import Tokenizer
 from regard.tasks.registry import build
 from regard.tasks.translation.attention import Attention
-from regard.tasks.translation.page import write_page
 from regard.tasks.translation.translator import Translator
 from regard.view.arrays import pack, pack_probabilities, unpack
+from regard.view.scenes import write_page
 from regard.view.words import merge, words_of
 from tests.browser.conftest import Open
 from tests.browser.reading import attributes, go_to, number, numbers, texts

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from regard.tasks.classification.page import write_decisions
 from regard.view.curve import load_curve, write_curves
+from regard.view.scenes import write_page
 from tests.browser.conftest import Open
-from tests.browser.reading import NARROW, fits, ink, numbers, texts
+from tests.browser.reading import NARROW, attributes, fits, go_to, ink, numbers, tabs_of, texts
 from tests.view.pages import at_random
 from tests.view.test_classification import decision
 from tests.view.test_curve import run_of
@@ -40,7 +40,7 @@ def test_a_language_model_shows_what_it_expected(open_page: Open, tmp_path: Path
     page.keyboard.press("Home")
     assert chosen(page) == "A"
     page.locator("#language-ko").click()
-    expect(page.locator("h2").first).to_contain_text("뜻밖")
+    expect(page.locator("#view h2").first).to_contain_text("뜻밖")
 
 
 def test_its_looks_are_those_of_the_layer_and_head_chosen(open_page: Open, tmp_path: Path) -> None:
@@ -70,13 +70,19 @@ def test_a_recurrent_model_says_that_it_has_no_attention(open_page: Open, tmp_pa
 
 
 def test_a_classifier_shows_its_maps(open_page: Open, tmp_path: Path) -> None:
-    write_decisions(tmp_path / "page.html", [decision()])
+    write_page(tmp_path / "page.html", [decision()])
     page = open_page(tmp_path / "page.html")
-    expect(page.locator(".maps h2")).to_have_text("Layer 2, mean")
-    assert ink(page, ".maps .head canvas") > 0
-    page.get_by_role("button", name="Layer 1, head 3").click()
-    expect(page.locator(".maps h2")).to_have_text("Layer 1, head 3")
-    expect(page.locator(".maps [aria-pressed=true]")).to_have_attribute("aria-label", "Layer 1, head 3")
+    assert tabs_of(page) == ["decision", "look"]
+    assert texts(page, "[data-name=gradient] .shaded > span") == ["The", "soup", "was", "not", "bad", "!"]
+    sides = attributes(page, "[data-name=gradient] .shaded > span", "class")
+    assert sides == ["against", "against", "against", "for", "for", "for"]
+    assert set(attributes(page, "[data-name=attention] .shaded > span", "class")) == {"for"}
+    assert texts(page, ".labels .bars th") == ["good", "bad"]
+    expect(page.locator("#translation")).to_have_text("good: 90.0 %")
+    go_to(page, "look")
+    assert ink(page, ".overview .head canvas") > 0
+    page.get_by_role("button", name="Layer 1, Head 3").click()
+    expect(page.locator(".weights .muted")).to_have_text("Layer 1, Head 3")
 
 
 @pytest.mark.parametrize("kind", ["writing", "decision"])
@@ -86,7 +92,7 @@ def test_on_a_phone_and_with_hostile_text(open_page: Open, tmp_path: Path, kind:
     if kind == "writing":
         look_at(tokens=HOSTILE, text=text, title=text).save(path)
     else:
-        write_decisions(path, [decision(tokens=HOSTILE, text=text, title=text, gradient=np.linspace(-1, 1, 4))])
+        write_page(path, [decision(tokens=HOSTILE, text=text, title=text, gradient=np.linspace(-1, 1, 4))])
     page = open_page(path, **NARROW)
     assert page.evaluate("window.hacked") is None
     assert fits(page)

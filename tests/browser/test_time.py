@@ -14,9 +14,10 @@ from playwright.sync_api import Page, expect
 
 import regard
 from regard.decoding.options import Search
-from regard.tasks.translation.attention import Attention, SearchHypothesis, side_of
-from regard.tasks.translation.page import render, write_page
+from regard.tasks.translation.attention import Attention, SearchHypothesis
 from regard.view.arrays import pack_probabilities
+from regard.view.inside import side_of
+from regard.view.scenes import render, write_page
 from tests.browser.conftest import SENTENCE, Open
 from tests.browser.reading import go_to, number, texts, until
 from tests.view.pages import SOURCE, TARGET, at_random

@@ -62,3 +62,24 @@ def test_mistakes_are_told_before_anything_is_written(
     monkeypatch.chdir(model)
     assert answer in fail("export", model, *asked)
     assert sorted(each.name for each in model.iterdir()) == ["given.txt", "model.safetensors"]
+
+
+def test_a_classifier_and_its_proof(moods: Path, tmp_path: Path) -> None:
+    answer = succeed("export", moods, "--to", "onnx", "-o", tmp_path / "out", "--samples", 20, "--json")
+    found = json.loads(answer.out)
+    assert (found["texts"], found["of"], found["engine"]) == (20, "labels", "onnx")
+    assert found["probability_difference"] < 1e-4
+    described = json.loads((tmp_path / "out" / "regard.json").read_text(encoding="utf-8"))
+    assert described["labels"] == ["negative", "neutral", "positive"]
+
+
+def test_a_language_model_and_its_proof(rhymes: Path, tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("On Monday a fox\n\nsaw a bear\n", encoding="utf-8")
+    answer = succeed("export", rhymes, "--to", "onnx", "-o", tmp_path / "out", "--file", tmp_path / "lines.txt")
+    assert answer.out.startswith("2 texts: probabilities of next tokens at ")
+    assert "comparing on 2 lines of lines.txt" in answer.err
+
+
+def test_options_and_engines_of_other_tasks_are_refused(moods: Path, tmp_path: Path) -> None:
+    assert "There are onnx" in fail("export", moods, "--to", "ctranslate2")
+    assert "--source is of the task 'translation'" in fail("export", moods, "--to", "onnx", "--source", tmp_path / "x")

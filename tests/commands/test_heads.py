@@ -24,3 +24,16 @@ def test_mistakes(run: Path, tmp_path: Path) -> None:
     assert "could be anything" in fail("heads", run, "-o", tmp_path / "heads.txt")
     assert "no test set 'tests'. Did you mean 'test'?" in fail("heads", run, "--test", "tests")
     assert "--source and --target go together" in fail("heads", run, "--source", tmp_path / "x")
+
+
+def test_heads_of_other_tasks(moods: Path, rhymes: Path, tmp_path: Path) -> None:
+    found = json.loads(succeed("heads", moods, "--sentences", 6, "--json").out)
+    assert (found["metric"], found["sentences"], {each["kind"] for each in found["heads"]}) == (
+        "accuracy",
+        6,
+        {"encoder"},
+    )
+    (tmp_path / "lines.txt").write_text("On Monday a fox\n\nsaw a bear\n", encoding="utf-8")
+    answer = succeed("heads", rhymes, "--file", tmp_path / "lines.txt", "-o", tmp_path / "heads.html")
+    assert "on lines.txt: perplexity" in answer.out
+    assert "--source is of the task 'translation'" in fail("heads", moods, "--source", tmp_path / "x")

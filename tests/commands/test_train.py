@@ -53,6 +53,11 @@ def test_a_dry_run_counts_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     assert "165,667 parameters with 600 tokens and 3 labels" in succeed("train", "bundled:moods.toml", "--dry-run").out
     assert "Did you mean 'bundled:moods.toml'?" in fail("train", "bundled:mood.toml")
+    for nothing in ("bundled:", "bundled:.", "bundled:demo.safetensors.toml"):
+        said = fail("train", nothing)
+        assert f"no recipe at {nothing}." in said
+        assert "bundled:rhymes.toml" in said
+        assert "Errno" not in said
 
 
 def test_a_dry_run_reads_the_first_pair_of_each_text(tmp_path: Path) -> None:
@@ -150,7 +155,7 @@ def test_two_tables_are_no_source_and_target(tmp_path: Path) -> None:
     for command in (("train", recipe, "--dry-run"), ("prepare", recipe, *prepared(tmp_path))):
         said = fail(*command)
         assert f"{tmp_path / 'a'} has a tab in every line" in said
-        assert "Put the rows of several TSV files into one: cat a b > all" in said
+        assert "[[data.corpus]]" in said
 
 
 def test_a_dry_run_wants_more_than_blank_lines(tmp_path: Path) -> None:

@@ -112,10 +112,13 @@ def test_options_that_cannot_be(run: Path) -> None:
 
 
 def test_every_option_is_one_of_translate() -> None:
-    """All but the size of batches, which changes no output."""
+    """All but the size of batches, which changes no output, and scores, which are computed for those who see them."""
     parameters = set(inspect.signature(translate).parameters)
     of_loading = {*inspect.signature(regard.load).parameters, *find_task("translation").options("load")}
-    assert parameters - {"text", "as_json"} - of_loading == set(Options.__annotations__) - {"batch_tokens"}
+    assert parameters - {"text", "as_json", "verbose"} - of_loading == set(Options.__annotations__) - {
+        "batch_tokens",
+        "scores",
+    }
 
 
 def test_options_reach_the_search() -> None:

@@ -37,12 +37,16 @@ def test_a_stored_model_says_the_same(file: Path) -> None:
             assert now[kind] == pytest.approx(then[kind], abs=2e-3), kind
 
 
+WITHOUT_FILES = {"image-classification", "image-codes", "text-to-image"}
+"""Tasks of pictures: no file of theirs was released yet."""
+
+
 def test_there_is_a_file_of_every_task_and_format() -> None:
     for folder in ("format-1", "format-2"):
         files = [file for file in MODELS if file.parent.name == folder]
         assert {read(file)[1]["format"] for file in files} == {folder[-1]}
         tasks = {find_task(json.loads(read(file)[1]["recipe"])["task"]).name for file in files}
-        assert tasks == {row.name for row in all_tasks()}
+        assert tasks == {row.name for row in all_tasks()} - WITHOUT_FILES
         assert {file.stem for file in files} == {recipe.stem for recipe in RECIPES}
 
 
@@ -83,7 +87,16 @@ def test_a_run_that_was_left_goes_on_to_the_same_weights(tmp_path: Path, name: s
     wanted, found = read(FILES / "runs" / name / "ended.safetensors")[0], read(run / MODEL)[0]
     assert found.keys() == wanted.keys()
     for key, each in wanted.items():
-        torch.testing.assert_close(found[key], each, atol=1e-5, rtol=1e-4, msg=key)
+        torch.testing.assert_close(determined(key, found[key]), determined(key, each), atol=1e-5, rtol=1e-4, msg=key)
+
+
+def determined(name: str, weights: torch.Tensor) -> torch.Tensor:
+    """Without the bias of the keys: it adds the same to every score of a query, which softmax does not see, so its gradient is
+    zero but for rounding. Adam makes steps of full length of that, and each CPU rounds in its own way."""
+    if name.endswith("query_key_value.bias"):
+        query, _, value = weights.chunk(3)
+        return torch.cat([query, value])
+    return weights
 
 
 def test_a_run_that_was_left_knows_how_updates_were_cut(tmp_path: Path) -> None:
@@ -98,7 +111,8 @@ def go_on(folder: Path, name: str, *settings: str) -> tuple[str, Path]:
         shutil.copytree(FILES / part, folder / part)
     run = folder / "run"
     shutil.copytree(FILES / "runs" / name, run)
-    overrides = [*ON, f"training.updates={ENDED}", f"data.prepared={folder / 'prepared'}", *settings]
+    keep = "training.keep=mean"  # as old runs did
+    overrides = [*ON, f"training.updates={ENDED}", f"data.prepared={folder / 'prepared'}", keep, *settings]
     recipe, last = (
         recipes.load(folder / "recipes" / f"{name}.toml", overrides),
         run / "checkpoints" / "last.safetensors",

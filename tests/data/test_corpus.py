@@ -189,17 +189,21 @@ def test_no_line_is_longer_than_memory_should_bear(tmp_path: Path, suffix: str) 
 
 
 ENCODED = {
-    "UTF-16": "utf-16",
-    "UTF-16 or no text": "utf-16-le",
-    "UTF-16 or UTF-32": "utf-32",
+    "UTF-16,": ("utf-16", "UTF-16"),
+    "UTF-16 or no text": ("utf-16-le", "UTF-16LE"),
+    "UTF-16 or no text:": ("utf-16-be", "UTF-16BE"),
+    "UTF-32": ("utf-32", "UTF-32"),
 }
 
 
 @pytest.mark.parametrize("told", ENCODED)
 def test_other_encodings_are_named(tmp_path: Path, told: str) -> None:
-    (tmp_path / "text").write_bytes(pairs().encode(ENCODED[told]))
-    with pytest.raises(DataError, match=rf"text holds {told}.*iconv -f UTF-16 -t UTF-8"):
+    """And the advice, if followed, gives the text back."""
+    written, advised = ENCODED[told]
+    (tmp_path / "text").write_bytes(pairs().encode(written))
+    with pytest.raises(DataError, match=rf"text holds {told}.*iconv -f {advised} -t UTF-8 FILE"):
         list(read_lines(tmp_path / "text"))
+    assert (tmp_path / "text").read_bytes().decode(advised) == pairs()
 
 
 PACKED = {

@@ -306,6 +306,7 @@ def test_a_place_that_cannot_be_written_is_named(recipe: TranslationRecipe, tmp_
         prepare(recipe, show=False)
 
 
+@pytest.mark.slow  # three Pythons that import torch; the next test overtakes within one
 def test_processes_that_prepare_at_once_do_not_harm_each_other(recipe: TranslationRecipe, tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(3) as pool:
         folders = pool.map(prepare_and_verify, [recipe] * 3, chunksize=1)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.decoding import sample
+from regard.decoding import candidates
 from regard.decoding.options import Search
 from regard.decoding.search import search
 from regard.errors import UsageError
@@ -124,14 +124,14 @@ def test_samples_of_one_sentence_are_independent() -> None:
 @pytest.mark.parametrize("options", [SAMPLE, replace(SAMPLE, top_k=6), replace(SAMPLE, top_p=0.9)])
 def test_no_draw_reaches_what_is_forbidden(monkeypatch: pytest.MonkeyPatch, extreme: float, options: Search) -> None:
     """The first and the last number that can be drawn."""
-    monkeypatch.setattr(sample, "_uniform", lambda options, limits, seeds: torch.full((20, 1, 15), extreme))
+    monkeypatch.setattr(candidates, "_uniform", lambda options, limits, seeds: torch.full((20, 1, 15), extreme))
     for (one,) in search(StandIn(vocabulary=8), SOURCES, LIMITS, options, SPECIAL):
         assert not {PAD, START}.intersection(one.tokens)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_numbers_are_below_one_and_differ(seed: int) -> None:
-    numbers = sample._uniform(Search(sample=True, nbest=3, seed=seed), LIMITS, range(20))
+    numbers = candidates._uniform(Search(sample=True, nbest=3, seed=seed), LIMITS, range(20))
     assert numbers.shape == (20, 3, 15)
     assert 0 <= float(numbers.min()) < 0.05
     assert 0.95 < float(numbers.max()) < 1

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.decoding.beam import BLOCK, largest, likeliest
+from regard.decoding.candidates import BLOCK, largest, likeliest
 from regard.decoding.constraints import Constraints
 from regard.decoding.options import Hypothesis, Search
-from regard.decoding.search import search
-from regard.decoding.search_loop import search_loop
+from regard.decoding.search import search, search_loop
 from regard.errors import UsageError
 from tests.decoding.stand_in import END, PAD, SPECIAL, START, StandIn, steps
 

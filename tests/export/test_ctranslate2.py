@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -22,7 +23,7 @@ from regard.tasks.task import Trained
 from regard.tasks.trained import save_trained
 from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.engine import choose_engine
-from regard.tasks.translation.native import Native, decode
+from regard.tasks.translation.native import Native, coverages, decode
 from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences, taught
 from tests.decoding.steady import steady
@@ -136,9 +137,7 @@ def test_a_batch_changes_nothing(known: Trained, engine: CTranslate2Engine) -> N
 def test_without_exactness_only_the_scores_suffer(known: Trained, engine: CTranslate2Engine) -> None:
     sources, settings = sentences(known), known.recipe.decoding
     sources = [sources[place] for place in steady(known.model, sources, Search(), settings)]
-    exact, quick = engine.decode(sources, Search(), settings), open_engine(known, exact=False).decode(
-        sources, Search(), settings
-    )  # fmt: skip
+    exact, quick = (engine.decode(sources, Search(scores=scores), settings) for scores in (True, False))
     for (left, *_), (right, *_) in zip(exact, quick, strict=True):
         assert right.tokens == left.tokens
         assert left.score < right.score < left.score + 0.1
@@ -185,28 +184,50 @@ def run(known: Trained, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_an_export_of_the_very_model_is_used(run: Path, known: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = run / "model.safetensors"
-    export_ctranslate2(known, run / "ctranslate2", made_from=fingerprint(file))
-    store_scores(file, {"test": [{"name": "BLEU", "value": 1.0}]})  # changes nothing that is written
+def test_a_model_is_converted_once(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_engine(run)
+    store_scores(
+        run / "model.safetensors", {"test": [{"name": "BLEU", "value": 1.0}]}
+    )  # changes nothing that is written
     monkeypatch.setattr(export, "write_model", None)
-    for int8 in (False, True):
-        used = open_engine(run, int8=int8)
-        assert (used.notice, used.int8) == ("", int8)
-
-
-def test_an_export_of_another_state_is_not(run: Path, known: Trained, tiny_recipe: config.TranslationRecipe) -> None:
-    file, other = run / "model.safetensors", trained("pre-norm", tiny_recipe)
-    export_ctranslate2(known, run / "ctranslate2", made_from=fingerprint(file))
-    save_trained(file, unique_weights(other.model), other.recipe, other.assets, {})
-    used = open_engine(run)
-    assert str(run / "ctranslate2") in used.notice
-    require_agreement(other, used, source_ids(other), Search())
-
-
-def test_eight_bits_do_not_stand_for_thirty_two(run: Path, known: Trained) -> None:
-    export_ctranslate2(known, run / "ctranslate2", int8=True, made_from=fingerprint(run / "model.safetensors"))
     assert not open_engine(run).int8
+    assert open_engine(run, int8=True).int8
+
+
+def test_another_state_of_a_model_is_converted_anew(run: Path, tiny_recipe: config.TranslationRecipe) -> None:
+    open_engine(run)
+    other = trained("pre-norm", tiny_recipe)
+    save_trained(run / "model.safetensors", unique_weights(other.model), other.recipe, other.assets, {})
+    require_agreement(other, open_engine(run), source_ids(other), Search())
+
+
+def test_what_lies_beside_a_model_is_not_trusted(
+    run: Path, known: Trained, tiny_recipe: config.TranslationRecipe
+) -> None:
+    """It came with the model, and may claim to be made from it."""
+    other, claimed = trained("pre-norm", tiny_recipe), fingerprint(run / "model.safetensors")
+    for name in ("ctranslate2", "ctranslate2-int8"):
+        export_ctranslate2(other, run / name, made_from=claimed)
+        (run / name / "model.bin").write_bytes(b"what CTranslate2 would stumble over")
+    require_agreement(known, open_engine(run), source_ids(known), Search())
+
+
+@pytest.mark.parametrize("beam", [1, 5])
+def test_which_words_were_looked_at(known: Trained, engine: CTranslate2Engine, beam: int) -> None:
+    """As the model itself tells of the same output, ended or cut, behind a prefix and in company; or nothing is told."""
+    sources, settings = sentences(known)[:12], known.recipe.decoding
+    cut = replace(settings, max_ratio=0.0, max_extra=2)
+    for changed, prefix in ((settings, []), (cut, []), (settings, [7, 8])):
+        alone = [engine.decode([each], Search(beam, coverage=True), changed, [prefix])[0][0] for each in sources]
+        company = engine.decode(sources, Search(beam, coverage=True), changed, [prefix] * len(sources))
+        assert all(each.coverage is not None for each in alone)
+        for source, best in [
+            *zip(sources, alone, strict=True),
+            *zip(sources, (each[0] for each in company), strict=True),
+        ]:
+            if best.coverage is not None:
+                wanted = coverages(known.model, [source], [best.tokens])[0]
+                np.testing.assert_allclose(best.coverage, wanted[:-1], atol=1e-4)
 
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:

@@ -10,8 +10,7 @@ import torch
 
 from regard import config
 from regard.data.tokenizer import END, PAD, START, UNKNOWN, train_tokenizer
-from regard.decoding.engine import Engine
-from regard.decoding.options import Hypothesis, Search
+from regard.decoding.options import Engine, Hypothesis, Search
 from regard.tasks.registry import build
 from regard.tasks.task import Trained
 from regard.tasks.translation.assets import TranslationAssets
@@ -33,10 +32,15 @@ VARIANTS: dict[str, dict[str, str | bool | int]] = {
     "swish, pre-norm": {"activation": "swish", "norm": "pre"},
     "large epsilon": {"norm_epsilon": 0.3},
     "no norm": {"norm": "none"},
+    "wide values": {"value_width": 12},
+    "narrow keys": {"key_width": 3},
     "no residual": {"residual": False},
     "no feed-forward": {"feed_forward": 0},
 }
-LACKING = {"no norm": "norm", "no residual": "residual", "no feed-forward": "feed_forward"}
+LACKING = {
+    "no norm": "norm", "no residual": "residual", "no feed-forward": "feed_forward", "wide values": "value_width",
+    "narrow keys": "key_width",
+}  # fmt: skip
 """What CTranslate2's layers cannot do without."""
 each_variant = pytest.mark.parametrize("variant", VARIANTS)
 

@@ -13,7 +13,7 @@ from regard.models.encoder_decoder import EncoderDecoder as Model
 from tests.models.small import RIVALS, TAKEN_OUT, VOCABULARY, assert_same, ragged, small_model
 
 TRANSFORMERS: list[dict[str, Any]] = [
-    {}, {"norm": "pre"}, {"positions": "learned"}, {"decoder_layers": 1, "tied": False}, {"key_width": 3},
+    {}, {"norm": "pre"}, {"positions": "learned"}, {"decoder_layers": 1, "tied": False}, {"key_width": 3}, {"value_width": 5},
 ]  # fmt: skip
 KINDS = pytest.mark.parametrize("changes", [*TRANSFORMERS, *TAKEN_OUT, *RIVALS], ids=str)
 LENGTHS = [3, 9, 1, 6]

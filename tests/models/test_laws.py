@@ -12,7 +12,7 @@ from regard.tasks.translation.training import translation_loss
 from tests.models.small import RIVALS, TAKEN_OUT, VOCABULARY, assert_same, ragged, small_model
 
 TRANSFORMERS: list[dict[str, Any]] = [
-    {}, {"norm": "pre"}, {"positions": "learned"}, {"tied": False, "heads": 1}, {"key_width": 3},
+    {}, {"norm": "pre"}, {"positions": "learned"}, {"tied": False, "heads": 1}, {"key_width": 3}, {"value_width": 5},
 ]  # fmt: skip
 KINDS = pytest.mark.parametrize("changes", [*TRANSFORMERS, *TAKEN_OUT, *RIVALS], ids=str)
 LENGTHS = [7, 3, 1, 5]

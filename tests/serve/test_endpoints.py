@@ -14,6 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from regard import __version__
+from regard.serve.attention_route import AttentionAnswer
 from regard.serve.schemas import Health
 from regard.tasks.translation import schemas
 from regard.tasks.translation.native import Native
@@ -127,7 +128,7 @@ def test_scores_are_computed_together(client: httpx.Client, tiny_translator: Tra
 def test_answers_are_as_documented(client: httpx.Client) -> None:
     kinds = {
         "/translate": schemas.TranslateAnswer,
-        "/attention": schemas.AttentionAnswer,
+        "/attention": AttentionAnswer,
         "/score": schemas.ScoreAnswer,
     }
     bodies: dict[str, dict[str, Any]] = {
@@ -268,7 +269,7 @@ def test_metrics_count(client: httpx.Client) -> None:
 
 def test_a_long_text_cannot_ask_for_endless_numbers(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """What can be walked through is bounded for all parts of a text together."""
-    monkeypatch.setattr("regard.tasks.translation.page.MOST_WALKED", 20_000)
+    monkeypatch.setattr("regard.view.scenes.MOST_WALKED", 20_000)
     found = ask(client, "/attention", text=" ".join(SENTENCES), walk=True)["scenes"]
     assert len(found) > 3
     assert found[-1]["walk"] is None

@@ -41,7 +41,7 @@ def names_of_tasks() -> set[str]:
     }  # `translate`, `text-classification`, `language_model` …
     classes = {name for name in regard.__all__ if name[0].isupper()} - {"RegardError"}
     answers = {"Translated", "Scored", "Classified", "Generated"}
-    return names | classes | answers | {"/attention", "/score"}
+    return names | classes | answers | {"/score"}
 
 
 @pytest.mark.parametrize("path", sorted(SERVE.iterdir()), ids=lambda path: path.name)
@@ -94,7 +94,9 @@ def row(**fields: Any) -> Task:
     """Like that of a task which is there, where the service does not look."""
     like = find_task("text-classification")
     settings = replace(like.settings, name="echo", aliases=(), verb="echo")
-    return replace(like, settings=settings, **{"serve": None, "ask": None, "front_page": None, **fields})
+    return replace(
+        like, settings=settings, **{"serve": None, "ask": None, "front_page": None, "glass_box": None, **fields}
+    )
 
 
 @pytest.fixture

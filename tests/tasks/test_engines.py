@@ -23,8 +23,7 @@ from torch import nn
 import regard
 from regard import config
 from regard.checkpoint import store_scores
-from regard.decoding.engine import Engine
-from regard.decoding.options import Hypothesis, Search
+from regard.decoding.options import Engine, Hypothesis, Search
 from regard.errors import UsageError
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.int8 import in_int8

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +17,17 @@ from rich.console import Console
 
 from regard.errors import UsageError
 from regard.evaluation.scores import bleu
+from regard.tasks.heads import head_importance
+from regard.tasks.heads_page import HeadImportance, draw_heads, plot_heads, render_heads, shown, write_heads
 from regard.tasks.registry import build
+from regard.tasks.task import Examples
 from regard.tasks.translation.evaluation import TestSet
-from regard.tasks.translation.heads import head_importance
-from regard.tasks.translation.heads_page import HeadImportance, draw_heads, plot_heads, render_heads, shown, write_heads
 from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
+from tests.tasks.labelled import texts as labelled_texts
+from tests.tasks.labelled import untrained
 from tests.tasks.toy import sentences, toy
+from tests.tasks.writers import mixed_tokenizer, recipe_of, untaught
 
 
 def known(count: int) -> TestSet:
@@ -32,8 +38,8 @@ def known(count: int) -> TestSet:
 def test_the_only_cross_attention_is_worth_everything() -> None:
     lines = [" ".join(words) for words in sentences(7, 12)]
     found = head_importance(toy(False, 1, 1), TestSet("copy", lines, lines), resamples=200)
-    assert found.bleu > 80
-    assert found.bleu + found.differences["cross"][0, 0] < 0.1 * found.bleu
+    assert found.score > 80
+    assert found.score + found.differences["cross"][0, 0] < 0.1 * found.score
     assert found.beyond_chance["cross"][0, 0]
 
 
@@ -68,7 +74,7 @@ def test_numbers_are_those_of_translating_again(exact_translator: Translator) ->
         return bleu(texts, test_set.references, exact_translator.recipe.data.target_language)
 
     whole = greedy()
-    assert found.bleu == pytest.approx(whole)
+    assert found.score == pytest.approx(whole)
     with exact_translator.changed(off={"decoder.1.self_attention": [2]}):
         assert found.differences["decoder"][1, 2] == pytest.approx(greedy() - whole)
     assert greedy() == whole  # all heads are on again
@@ -150,4 +156,63 @@ def test_json_counts_from_one() -> None:
     assert content["heads"][1] == {
         "kind": "cross", "layer": 1, "head": 2, "difference": -1.0, "p_value": 0.001, "beyond_chance": True,
     }  # fmt: skip
-    assert (content["bleu"], content["signature"], content["sentences"]) == (30.0, "nrefs:1", 12)
+    assert (content["metric"], content["score"], content["signature"], content["sentences"]) == (
+        "BLEU",
+        30.0,
+        "nrefs:1",
+        12,
+    )
+
+
+@pytest.mark.parametrize("kind", ["classifier", "language model"])
+def test_numbers_of_other_tasks_are_those_of_asking_again(kind: str) -> None:
+    """And a head whose part of the output is zero is worth nothing at all."""
+    if kind == "classifier":
+        model: Any = untrained(pooling="mean", norm="pre")
+        with torch.no_grad():  # loud enough that a label may hang on a head
+            for each in model.model.layers:
+                each.self_attention.output.weight.mul_(20)
+        texts = labelled_texts()
+        test_set = Examples("test", texts, [each.label for each in model.classify(texts)])
+        score = lambda: accuracy(model, test_set)  # noqa: E731
+    else:
+        model = untaught(mixed_tokenizer(), recipe_of(documents="lines"))
+        test_set = Examples("test", made_up_sentences(3, 6), made_up_sentences(3, 6))
+        score = lambda: perplexity(model, test_set)  # noqa: E731
+    layer = model.model.layers[1].self_attention
+    with torch.no_grad():
+        layer.output.weight[:, : layer.output.weight.size(1) // layer.heads] = 0
+    found = head_importance(model, test_set, resamples=50)
+    (name,) = found.differences
+    assert found.score == pytest.approx(score())
+    assert (found.differences[name][1, 0], found.p_values[name][1, 0]) == (0, 1)
+    with model.changed(off={"layers.0.self_attention": [1]}):
+        assert found.differences[name][0, 1] == pytest.approx(score() - found.score)
+    assert found.differences[name].any()
+    assert found.lower == (kind == "language model")
+    assert found.metric in render_heads(found)
+
+
+def accuracy(model: Any, test_set: Examples) -> float:
+    given = [each.label for each in model.classify(test_set.sources)]
+    pairs = zip(given, test_set.references, strict=True)
+    return 100 * float(np.mean([one == other for one, other in pairs]))
+
+
+def perplexity(model: Any, test_set: Examples) -> float:
+    found = model.score(test_set.sources)
+    return math.exp(-sum(each.log_probability for each in found) / sum(each.words for each in found))
+
+
+def test_of_perplexity_more_is_worse() -> None:
+    more = HeadImportance("m", "t", 3, 9.0, "", {"decoder": np.array([[2.0, -1.0]])}, {"decoder": np.array([[0.001, 0.9]])},
+                          "perplexity", lower=True)  # fmt: skip
+    assert more.worst == 2
+    assert more.loss(more.differences["decoder"]).tolist() == [[2.0, 0.0]]
+    assert "단어당 혼란도" in render_heads(more)
+
+
+def test_a_recurrent_language_model_has_no_heads() -> None:
+    model = untaught(mixed_tokenizer(), recipe_of("rnn"))
+    with pytest.raises(UsageError, match="'rnn', which has no attention"):
+        head_importance(model, Examples("test", ["a"], ["a"]))

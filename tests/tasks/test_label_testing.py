@@ -12,14 +12,12 @@ from regard.data.labelled import Example
 from regard.errors import DataError, UsageError
 from regard.evaluation.labels import score_labels
 from regard.tasks.classification.evaluation import (
-    MOST_COLUMNS,
-    LabelTest,
     evaluate_labels,
     file_labelled_set,
-    in_columns,
     recipe_labelled_sets,
     shortened,
 )
+from regard.tasks.label_results import MOST_COLUMNS, LabelTest, in_columns
 from tests.tasks.labelled import LABELS, texts, untrained
 
 COLUMNS = {"text": "text", "label": "label"}

@@ -14,11 +14,11 @@ from regard import config
 from regard.data.tokenizer import Tokenizer
 from regard.errors import UsageError
 from regard.models.shortlist import Lexicon
+from regard.tasks.heads import head_importance
 from regard.tasks.trained import load_trained, save_trained
 from regard.tasks.translation.alignment.align import align
 from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.evaluation import TestSet
-from regard.tasks.translation.heads import head_importance
 from regard.tasks.translation.translator import Translator
 from tests.conftest import in_double, made_up_sentences, taught
 from tests.decoding.steady import steady

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -63,24 +62,26 @@ def task_of(recipe: config.TranslationRecipe, prepared: Prepared, parts: int = 1
 def test_parts_share_the_budget_and_an_epoch_holds_every_pair_once(
     recipe: config.TranslationRecipe, prepared: Prepared, parts: int
 ) -> None:
-    task, position, rows = task_of(recipe, prepared, parts), (0, 0), []
+    task, position, pairs = task_of(recipe, prepared, parts), (0, 0), []
     while position[0] == 0:
         taken, position = task.take(position, 1)
         for part in taken:
-            lengths = prepared.train.lengths[part.batch, 1]
-            assert part.tokens == lengths.sum() + len(lengths)  # each end is a token
-            assert part.tokens <= 128 // parts or len(lengths) == 1
-            rows += part.batch.tolist()
-    assert sorted(rows) == list(range(len(prepared.train)))
+            assert part.tokens == sum(len(target) + 1 for _, target in part.batch)  # each end is a token
+            assert part.tokens <= 128 // parts or len(part.batch) == 1
+            pairs += [(source.tolist(), target.tolist()) for source, target in part.batch]
+    train = prepared.train
+    assert sorted(pairs) == sorted(
+        (train.source(row).tolist(), train.target(row).tolist()) for row in range(len(train))
+    )
 
 
 def test_the_loss_of_a_batch_is_the_sum_of_its_pairs(
     recipe: config.TranslationRecipe, prepared: Prepared, model: Model
 ) -> None:
     task = task_of(recipe, prepared)
-    rows = np.arange(9)
-    together = task.loss(model, rows)
-    alone = [task.loss(model, np.array([row])) for row in rows]
+    pairs = [(prepared.train.source(row), prepared.train.target(row)) for row in range(9)]
+    together = task.loss(model, pairs)
+    alone = [task.loss(model, [pair]) for pair in pairs]
     for kind in ("plain", "smoothed"):
         total = sum(getattr(each, kind).item() for each in alone)
         assert getattr(together, kind).item() == pytest.approx(total, rel=1e-5)
@@ -92,7 +93,8 @@ def test_validation_is_of_every_token_and_of_sentences_from_all_over(
     task = task_of(recipe, prepared)
     with torch.inference_mode():
         found = task.validate(model)
-        pairs = [task._tensors(prepared.valid, np.array([row])) for row in range(len(prepared.valid))]
+        valid = prepared.valid
+        pairs = [task._tensors([(valid.source(row), valid.target(row))]) for row in range(len(valid))]
     assert len(pairs) == 30  # the empty one and the two with a huge side were left out
     assert found["loss"] == pytest.approx(_mean_loss(model, pairs), rel=1e-5)
     assert "Nothing." not in task.references

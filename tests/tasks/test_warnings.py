@@ -15,7 +15,15 @@ from regard.data.tokenizer import Tokenizer
 from regard.errors import UsageError
 from regard.tasks.translation.native import coverages, known_pairs
 from regard.tasks.translation.training import usual_ratio
-from regard.tasks.translation.warnings import ALONE, TOGETHER, USUAL_RATIO, coverage, doubts, unseen_words
+from regard.tasks.translation.warnings import (
+    ALONE,
+    TOGETHER,
+    USUAL_RATIO,
+    alignment_layer,
+    coverage,
+    doubts,
+    unseen_words,
+)
 from tests.conftest import made_up_sentences
 from tests.tasks.test_vectors import of_translation
 
@@ -92,8 +100,8 @@ def test_what_is_covered_is_what_a_record_of_the_whole_model_shows(
     source, target = (tiny_tokenizer.encode_all(made_up_sentences(seed, 1), "source") for seed in (2, 3))
     with torch.inference_mode(), record(translator.model) as seen:
         translator.model(*known_pairs(translator.model, source, target))
-    layers = [seen[name]["weights"] for name in translator.model.attention_names()["cross"]]
-    weights = torch.stack(layers).mean((0, 2))[0]  # [T + 1, K + 1]
+    names = translator.model.attention_names()["cross"]
+    weights = seen[names[alignment_layer(len(names))]]["weights"][0].mean(0)  # [T + 1, K + 1]
     np.testing.assert_allclose(coverages(translator.model, source, target)[0], coverage(weights.numpy()), atol=1e-9)
     assert translator.translate(made_up_sentences(4, 1)[0], warnings=True).warnings is not None
 

@@ -122,7 +122,7 @@ def test_only_the_first_holds_what_is_whole(recipe: Path, tmp_path: Path) -> Non
     first, second = ([int(line) for line in (tmp_path / rank).read_text().split()] for rank in "01")
     assert len(first) == len(second), "all must help"
     assert max(second) <= 1
-    assert max(first) == 2, "weights and the first moments, while the second moments come in"
+    assert max(first) == 3, "weights and both moments, while the moving average comes in"
 
 
 def test_sharded_goes_on_to_the_same_bits(recipe: Path, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from regard.tasks.translation.movie_file import MOST_FRAMES, load_movie
 from regard.view.arrays import pack_probabilities, unpack
 from tests.training.toy import contents, train
 
-FILMED = ("training.probes=3", "training.probe_every=3", "training.average=1")
+FILMED = ("training.probes=3", "training.probe_every=3", "training.keep=last")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def frames(run: Path) -> list[dict[str, Any]]:
 
 
 def test_filming_changes_no_bit_of_the_run(recipe: Path, filmed: Path, tmp_path: Path) -> None:
-    train(recipe, tmp_path / "run", "training.average=1")
+    train(recipe, tmp_path / "run", "training.keep=last")
     plain, other = contents(tmp_path / "run"), contents(filmed)
     with_movie = {name for name in other if name.startswith("movie")}
     assert len(with_movie) == 7

@@ -21,17 +21,6 @@ from tests.training.toy import PATIENCE, arguments, command, contents, finish, p
 ENDLESS = ("training.updates=1_000_000", "training.validate_every=1_000_000", "training.checkpoint_every=0")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_the_first_signal_is_a_request(number: signal.Signals) -> None:
-    before = signal.getsignal(number)
-    with StopRequest() as stop:
-        assert not stop.asked
-        signal.raise_signal(number)
-        assert stop.asked
-        signal.raise_signal(number)  # as torchrun passes it on
-    assert signal.getsignal(number) is before
-
-
 @pytest.fixture
 def handler() -> Iterator[Callable[[signal.Signals, Any], None]]:
     """Sets what this process does about a signal, whatever it was born with; all is as before afterwards."""
@@ -43,6 +32,17 @@ def handler() -> Iterator[Callable[[signal.Signals, Any], None]]:
     yield handle
     for number, how in before.items():
         signal.signal(number, how)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_signal_is_a_request(number: signal.Signals, handler: Callable[[signal.Signals, Any], None]) -> None:
+    handler(number, signal.SIG_DFL)  # nohup ignores SIGHUP, and a background job SIGINT
+    with StopRequest() as stop:
+        assert not stop.asked
+        signal.raise_signal(number)
+        assert stop.asked
+        signal.raise_signal(number)  # as torchrun passes it on
+    assert signal.getsignal(number) == signal.SIG_DFL
 
 
 @pytest.mark.parametrize("found", [signal.default_int_handler, signal.SIG_IGN], ids=["foreground", "background"])
@@ -103,7 +103,7 @@ def test_control_c_saves_and_leaves(recipe: Path, tmp_path: Path) -> None:
         output, errors = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
-    assert process.returncode == 0, errors
+    assert process.returncode == 130, errors
     assert f"stopped and saved. Go on with: regard train {recipe} --run {run}" in output.replace("\n", " ")
     assert progress(run)["update"] >= 50
     goes_on_equally(recipe, run, tmp_path / "straight")
@@ -115,13 +115,14 @@ def test_sigterm_saves_and_leaves(recipe: Path, tmp_path: Path) -> None:
     process = start(arguments(recipe, run, *ENDLESS), tmp_path / "output")
     wait_for(lambda: under_way(run), still=process.is_alive)
     process.terminate()
-    assert finish(process) == 0, (tmp_path / "output").read_text()
+    assert finish(process) == 130, (tmp_path / "output").read_text()
     assert "stopped and saved" in (tmp_path / "output").read_text(encoding="utf-8")
     goes_on_equally(recipe, run, tmp_path / "straight")
 
 
 def take_terminal(name: str) -> None:
-    """Be what this terminal runs, and is told of its end."""
+    """Be what this terminal runs, and is told of its end, also where the tests run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.setsid()
     terminal = os.open(name, os.O_RDWR)
     for output in (1, 2):
@@ -144,7 +145,7 @@ def test_a_closed_terminal_saves_and_leaves(recipe: Path, tmp_path: Path) -> Non
     wait_for(read_until_under_way, still=process.is_alive)
     os.close(theirs)
     os.close(ours)
-    assert finish(process) == 0
+    assert finish(process) == 130
     assert progress(run)["update"] >= 50
 
 

@@ -59,6 +59,7 @@ validate_every = 5
 checkpoint_every = 3
 validate_sentences = 4
 average = 2
+ema = 0.9
 threads = 1
 
 [decoding]

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 import regard
 from regard import config
 from regard.data.tokenizer import Tokenizer
-from regard.decoding.engine import Engine
+from regard.decoding.options import Engine
 from regard.errors import UsageError
 from regard.models.int8 import in_int8
 from regard.models.shortlist import Lexicon, Shortlists
 from regard.tasks.registry import build
-from regard.tasks.translation import page as module
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.native import Native
 from regard.tasks.translation.translator import Translator
 from regard.tasks.translation.workers import WorkerPool
+from regard.view import scenes as module
 from regard.view.arrays import unpack
 from tests.conftest import made_up_sentences
 from tests.tasks.second import Second

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import json
 import re
@@ -16,15 +15,9 @@ from rich.console import Console
 
 from regard.errors import UsageError
 from regard.tasks.classification import page as classification
-from regard.tasks.classification.page import (
-    Explanation,
-    draw_decision,
-    percent,
-    render_decisions,
-    signed,
-    write_decisions,
-)
+from regard.tasks.classification.page import Explanation, draw_explanation, percent, signed
 from regard.view.arrays import unpack
+from regard.view.scenes import render, scenes_of, write_page
 from tests.view.pages import at_random
 
 TOKENS = ["▁The", "▁so", "up", "▁was", "▁no", "t", "▁bad", "!"]
@@ -52,17 +45,18 @@ def drawn(seen: Explanation, width: int = 100, colour: bool = False) -> str:
     console = Console(
         file=io.StringIO(), width=width, force_terminal=colour, color_system="standard" if colour else None
     )
-    draw_decision(seen, console)
+    draw_explanation(seen, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
-def shaded(page: str) -> list[str]:
-    return re.findall(r"<p class='shaded'>(.*?)</p>", page)
-
-
-def text_in(markup: str) -> str:
-    return html.unescape(re.sub(r"<[^>]*>", "", markup))
+def shown(seen: Explanation) -> dict[str, Any]:
+    """The scene as its page carries it."""
+    page = render(scenes_of([seen]))
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found
+    scene: dict[str, Any] = json.loads(found[1])["scenes"][0]
+    return scene
 
 
 def test_words_are_sums_of_their_tokens() -> None:
@@ -81,7 +75,8 @@ def test_a_word_does_not_reach_across_what_was_left_out() -> None:
     seen = decision(gap=2)
     assert [seen.spelled(word) for word in seen.words] == ["The", "so", "up", "was", "not", "bad", "!"]
     assert "The so […]up was not bad!" in drawn(seen)
-    assert "The so [left out생략 …]up was not bad!" in [text_in(each) for each in shaded(render_decisions([seen]))]
+    assert [word["text"] for word in shown(seen)["source"]["words"]] == ["The", "so", "up", "was", "not", "bad", "!"]
+    assert shown(seen)["decision"]["gap"] == 2
     assert "bad! […]" in drawn(decision(gap=len(TOKENS)))
 
 
@@ -111,30 +106,19 @@ def test_many_labels_are_not_all_shown() -> None:
     many = {f"label {number}": 1 / (number + 2) for number in range(40)}
     seen = decision(label="label 0", probabilities=many)
     assert "and 28 less probable labels" in drawn(seen)
-    assert "and 28 less probable labels" in render_decisions([seen])
+    assert len(shown(seen)["decision"]["probabilities"]) == 40
 
 
-def test_a_page_shades_every_word() -> None:
-    page = render_decisions([decision()], "regard view runs/x 'The soup'")
-    attention, gradient = shaded(page)
-    for markup in (attention, gradient):
-        assert text_in(markup) == "The soup was not bad!"
-    depths = [float(each) for each in re.findall(r"--depth: ([\d.]+)", gradient)]
-    assert max(depths) == 1
-    assert re.findall(r"class='(for|against)", gradient) == ["against", "against", "against", "for", "for", "for"]
-    assert "against" not in attention
-    assert "regard view runs/x &#x27;The soup&#x27;" in page
-    assert "good: 90.0 %" in page
-    assert page.count("<span lang='en'>") == page.count("<span lang='ko'>") >= 5
-    assert not re.search(r"(src|href)\s*=|@import|url\(|https?://(?!www\.w3\.org)", page)
-
-
-def test_a_page_holds_the_weights() -> None:
+def test_a_page_carries_what_every_word_did() -> None:
     seen = decision()
-    (data,) = re.findall(r"<script type='application/json'>(.*?)</script>", render_decisions([seen]))
-    content = json.loads(data)
-    assert content["words"] == ["The", "soup", "was", "not", "bad", "!"]
-    np.testing.assert_allclose(unpack(content["weights"]), seen.word_weights(), atol=1e-4)
+    scene = shown(seen)
+    assert [word["text"] for word in scene["source"]["words"]] == ["The", "soup", "was", "not", "bad", "!"]
+    for name in ("attention", "gradient"):
+        assert scene["decision"]["words"][name] == pytest.approx([value for _, value in seen.by_word(name)])
+    assert scene["decision"]["label"] == "good"
+    assert scene["decision"]["probabilities"] == [["good", 0.9], ["bad", 0.1]]
+    assert scene["source"]["text"] == "The soup was not bad!"
+    np.testing.assert_allclose(unpack(scene["attention"]["encoder"]["weights"]), seen.weights, atol=1e-4)
 
 
 def test_words_are_no_markup() -> None:
@@ -142,24 +126,21 @@ def test_words_are_no_markup() -> None:
         tokens=["▁</script><b>", "▁&amp;", "'\""], label="<i>", probabilities={"<i>": 1.0}, ngram_contributions=[("<u>", 1.0)],
         ngrams=np.ones(3), title="<x>",
     )  # fmt: skip
-    page = render_decisions([seen])
+    page = render(scenes_of([seen]))
     assert not re.search(r"<(b|i|u|x)>", page)
-    assert text_in(shaded(page)[0]) == "</script><b> &amp;'\""
-    assert page.count("</script>") == 3  # of the weights, of what draws them, of the report
+    assert page.count("</script>") == 2  # of the numbers, and of what draws them
+    assert shown(seen)["source"]["tokens"][0] == "▁</script><b>"
 
 
 def test_ngrams_are_shown_where_there_are_any() -> None:
     seen = decision(
         ngrams=np.linspace(1, -1, len(TOKENS)), ngram_contributions=[("not bad", 0.8), ("soup", -0.4), ("", 0.0)]
     )
-    page = render_decisions([seen])
-    assert len(shaded(page)) == 3
-    assert re.findall(r"<i class='(for|against)' style='--part: ([\d.]+)'", page)[:2] == [
-        ("for", "1.000"),
-        ("against", "0.500"),
-    ]
+    told = shown(seen)["decision"]
+    assert set(told["words"]) == {"attention", "gradient", "ngrams"}
+    assert told["ngrams"][:2] == [["not bad", 0.8], ["soup", -0.4]]
     assert "n-grams: “not bad” +0.80, “soup” −0.40" in drawn(seen)
-    assert len(shaded(render_decisions([decision()]))) == 2
+    assert set(shown(decision())["decision"]["words"]) == {"attention", "gradient"}
 
 
 def test_bars_are_aligned_whatever_the_script() -> None:
@@ -170,19 +151,12 @@ def test_bars_are_aligned_whatever_the_script() -> None:
 
 def test_windows_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = [decision(window=number, windows=5) for number in (1, 2, 3)]
-    page = render_decisions(seen)
-    assert [f"Window {number} of 5" in page for number in (1, 2, 3, 4)] == [True, True, True, False]
-    assert "2 more windows are not shown" in page
-    monkeypatch.setattr(classification, "MOST_MAPPED", 2 * seen[0].weights.size)
-    small = render_decisions(seen)
-    assert (page.count("class='maps"), small.count("class='maps")) == (3, 2)
-    assert "no room for the weights" in small
+    scenes = scenes_of(seen)
+    assert [scene["decision"]["window"] for scene in scenes] == [1, 2, 3]
+    assert {scene["parts"] for scene in scenes} == {5}
     assert "window 2 of 5" in drawn(seen[1])
-
-
-def test_the_first_position_has_a_name() -> None:
-    page = render_decisions([decision(tokens=["<s>", "▁a", "b"])])
-    assert text_in(shaded(page)[0]) == "start시작 ab"
+    monkeypatch.setattr(classification, "MOST_MAPPED", 5 * seen[0].weights.size - 1)  # no room for those of all windows
+    assert [scene["attention"] for scene in scenes_of(seen)] == [{}, {}, {}]
 
 
 def test_numbers_as_people_read_them() -> None:
@@ -191,10 +165,10 @@ def test_numbers_as_people_read_them() -> None:
 
 
 def test_pages_are_written_whole(tmp_path: Path) -> None:
-    write_decisions(tmp_path / "new" / "page.html", [decision(title="half \ud800 pair")])
+    write_page(tmp_path / "new" / "page.html", [decision(title="half \ud800 pair")])
     assert (tmp_path / "new" / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     with pytest.raises(UsageError, match=r"should end in \.html"):
-        write_decisions(tmp_path / "page.png", [decision()])
+        write_page(tmp_path / "page.png", [decision()])
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot write the page"):
-        write_decisions(tmp_path / "file" / "page.html", [decision()])
+        write_page(tmp_path / "file" / "page.html", [decision()])

@@ -14,10 +14,10 @@ import pytest
 
 from regard.errors import UsageError
 from regard.tasks.translation.attention import Attention
-from regard.tasks.translation.page import SCRIPTS, VIEWS, in_a_frame, render, scenes_of, write_page
 from regard.tasks.translation.translator import Translator
 from regard.view.arrays import unpack
 from regard.view.document import document
+from regard.view.scenes import SCRIPTS, VIEWS, in_a_frame, render, scenes_of, write_page
 from tests.conftest import made_up_sentences
 from tests.view.pages import SOURCE, TARGET, at_random, seen
 
@@ -123,8 +123,6 @@ def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
         "layers",
         "race",
         "chart",
-        "classification",
-        "writing",
         "ask",
         "curve",
         "bench",
@@ -217,7 +215,7 @@ def test_a_page_is_not_written_under_the_name_of_something_else(name: str, tmp_p
 
 def test_parts_share_the_room_for_walks(monkeypatch: pytest.MonkeyPatch, tiny_translator: Translator) -> None:
     parts = [tiny_translator.attention(sentence) for sentence in made_up_sentences(1, 3)]
-    monkeypatch.setattr("regard.tasks.translation.page.MOST_WALKED", parts[0].walk_size + parts[1].walk_size)
+    monkeypatch.setattr("regard.view.scenes.MOST_WALKED", parts[0].walk_size + parts[1].walk_size)
     assert [scene["walk"] is not None for scene in scenes_of(parts)] == [True, True, False]
     assert all(scene["walk"] is None for scene in scenes_of(parts, walk=False))
 

@@ -9,21 +9,20 @@ import pytest
 
 from regard.experiments.race import page as race
 from regard.serve import app
-from regard.tasks.classification import page as classification
-from regard.tasks.language_model import page as writing
-from regard.tasks.translation import page
-from regard.view import curve
+from regard.tasks.image_classification import page as picture
+from regard.tasks.text_to_image import page as painting
+from regard.view import curve, scenes
 from regard.view import map as vector_map
 
 ROOT = Path(__file__).parents[2]
 ASSETS = "regard/view/assets"
 PAGES = {
-    "attention": page.SCRIPTS,
-    "writing": writing.SCRIPTS,
+    "attention": scenes.SCRIPTS,
     "race": race.SCRIPTS,
     "curve": curve.SCRIPTS,
     "map": vector_map.SCRIPTS,
-    "classification": (*classification.SCRIPTS, "report"),
+    "picture": (*picture.SCRIPTS, "report"),
+    "painting": painting.SCRIPTS,
     "ask": app.ASK_SCRIPTS,
     "report": ("report",),
 }

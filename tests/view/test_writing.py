@@ -14,8 +14,9 @@ from rich.console import Console
 
 from regard.errors import UsageError
 from regard.tasks.alternatives import Alternatives
-from regard.tasks.language_model.page import TextAttention, draw_text, render_text, share
+from regard.tasks.language_model.page import TextAttention, draw_text, share
 from regard.view.arrays import unpack
+from regard.view.scenes import render, scenes_of
 from tests.view.pages import at_random
 
 TOKENS = ["▁A", "▁wh", "ale", "</s>"]
@@ -42,6 +43,15 @@ def data_of(page: str) -> dict[str, Any]:
     return data
 
 
+def render_text(look: TextAttention) -> str:
+    return render(scenes_of([look]))
+
+
+def scene_of(look: TextAttention) -> dict[str, Any]:
+    scene: dict[str, Any] = data_of(render_text(look))["scenes"][0]
+    return scene
+
+
 def test_surprise_is_in_bits() -> None:
     look = look_at()
     assert look.surprisals == pytest.approx([1, 2, 3, 4])
@@ -51,15 +61,16 @@ def test_surprise_is_in_bits() -> None:
 
 def test_the_page_carries_its_numbers() -> None:
     look = look_at()
-    data = data_of(render_text(look))
-    assert data["tokens"] == TOKENS
-    assert data["read"] == ["</s>", *TOKENS[:-1]]
-    assert [each["probability"] for each in data["expected"]] == [0.5, 0.25, 0.125, 0.0625]
-    assert unpack(data["weights"]) == pytest.approx(look.weights, abs=1e-4)
-    assert data_of(render_text(look_at(weights=None)))["weights"] is None
-    assert data["pointed"] is None
+    data = scene_of(look)
+    assert data["target"]["tokens"] == TOKENS
+    assert data["read"]["tokens"] == ["</s>", *TOKENS[:-1]]
+    assert [each["probability"] for each in data["alternatives"]] == [0.5, 0.25, 0.125, 0.0625]
+    assert unpack(data["attention"]["decoder"]["weights"]) == pytest.approx(look.weights, abs=1e-4)
+    assert scene_of(look_at(weights=None))["attention"] == {}
+    assert data["surprise"]["pointed"] is None
+    assert data["surprise"]["perplexity"] == pytest.approx(look.perplexity)
     pointed = at_random(1, 1, 4, 5)[0, 0]
-    assert unpack(data_of(render_text(look_at(pointed=pointed)))["pointed"]) == pytest.approx(pointed, abs=1e-4)
+    assert unpack(scene_of(look_at(pointed=pointed))["surprise"]["pointed"]) == pytest.approx(pointed, abs=1e-4)
 
 
 def test_the_page_needs_nothing_else() -> None:
@@ -74,7 +85,7 @@ def test_the_page_needs_nothing_else() -> None:
 def test_any_text_is_only_text(text: str) -> None:
     page = render_text(look_at(tokens=[text, "</s>"], text=text, title=text))
     expected = text.replace("\ud800", "\\ud800") if text == "\ud800" else text
-    assert data_of(page)["tokens"][0] in (text, expected)
+    assert data_of(page)["scenes"][0]["target"]["tokens"][0] in (text, expected)
     assert page.count("</script>") == 2
     page.encode("utf-8")
 
@@ -102,7 +113,8 @@ def test_shades_follow_surprise() -> None:
 
 
 @pytest.mark.parametrize(
-    ("probability", "text"), [(1, "100 %"), (0.123, "12 %"), (0.0123, "1.2 %"), (0.000012, "0.001 %")]
+    ("probability", "text"),
+    [(1, "100 %"), (0.9961, "99.6 %"), (0.99999, "99.9 %"), (0.123, "12 %"), (0.0123, "1.2 %"), (0.000012, "0.001 %")],
 )
 def test_shares(probability: float, text: str) -> None:
     assert share(probability) == text

@@ -170,13 +170,12 @@ def _shown(value: Any) -> str:
 
 
 def _resolved(recipe: Recipe) -> Recipe:
-    """With the width of keys that 0 stands for."""
+    """With the widths of keys and values that 0 stands for."""
     model = recipe.model
-    return (
-        replace(recipe, model=replace(model, key_width=_key_width(model)))
-        if isinstance(model, AttentionModel)
-        else recipe
-    )
+    if not isinstance(model, AttentionModel):
+        return recipe
+    value_width = model.value_width or model.width // model.heads
+    return replace(recipe, model=replace(model, key_width=_key_width(model), value_width=value_width))
 
 
 def _key_width(model: AttentionModel) -> int:

@@ -25,8 +25,8 @@ from regard.data.progress import progress
 from regard.evaluation.compare import bootstrap
 from regard.experiments.ablation.rows import BASE, Row
 from regard.experiments.ablation.trials import Measured, Trial, judge_of
+from regard.tasks.heads_page import shown
 from regard.tasks.task import Judged
-from regard.tasks.translation.heads_page import shown
 
 CHANCE = 0.05
 RESAMPLES = 1_000

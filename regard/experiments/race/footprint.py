@@ -33,7 +33,7 @@ def first_updates(recipe: config.TranslationRecipe) -> int:
     settings = recipe.training
     prepared = prepare(recipe, show=False)
     row = find_task(recipe.task)
-    model = initial_model(recipe, row, prepared)
+    model, _ = initial_model(recipe, row, prepared)
     task = row.training(recipe, prepared, settings.accumulate, ALONE.device)
     objective, optimizer, position = Objective(model, task.loss), build_optimizer(model, settings), (0, 0)
     for number in range(1, UPDATES + 1):

@@ -82,7 +82,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def measured(entrant: Entrant, folder: Path, test_set: TestSet) -> dict[str, Any]:
     """All that one entrant alone can tell."""
-    translator = regard.load(folder, task="translation")
+    translator = regard.load(folder, task="translation", engine="native")
     places = spread_over_length(tokens_of(translator, test_set.sources), translator.longest)
     return {
         "name": entrant.name,
@@ -147,7 +147,7 @@ def look(translator: Translator, source: str) -> dict[str, Any] | None:
 
 def decoding_speed(names: Sequence[str], folder: Path, test_set: TestSet) -> dict[str, dict[str, Any]]:
     """Greedy, with one thread, the same sentences: a round of every entrant after the other, so that noise hits all alike."""
-    translators = {name: regard.load(folder / name, task="translation") for name in names}
+    translators = {name: regard.load(folder / name, task="translation", engine="native") for name in names}
     sources = evenly(test_set.sources, TIMED)
     rounds: dict[str, list[dict[str, float]]] = {name: [] for name in names}
     threads = torch.get_num_threads()

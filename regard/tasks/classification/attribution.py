@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.attention.record import record
+from regard.attention.record import Record, record
 from regard.models.classifier import NgramBag, TextClassifier
 
 Numbers = NDArray[np.float64]
@@ -43,6 +43,10 @@ class Attribution:
     """[T]: what n-grams add, shared evenly among their tokens; zeros if the model has none."""
     ngram_contributions: Sequence[NgramContribution]
     """What each n-gram adds, wherever it stands."""
+    logits: Sequence[Numbers]
+    """[C] of what attention found, and of n-grams if the model has them; not calibrated."""
+    record: Record
+    """All recorded tensors of the pass."""
 
 
 def attribute(model: TextClassifier, ids: Tensor, label: int, temperature: float) -> Attribution:
@@ -50,7 +54,8 @@ def attribute(model: TextClassifier, ids: Tensor, label: int, temperature: float
     with torch.inference_mode(False), torch.enable_grad(), record(model) as seen:
         embedded = model.embed(ids).detach().requires_grad_()  # [T, D]
         states = model.encode(ids, embedded)  #                  [T, D]
-        logits = model.classify(states, ids)  #                  [1, C]
+        separate = model.separate_logits(states, ids)  #         [1, C] each
+        logits = torch.stack(separate).sum(0)  #                 [1, C]
         wanted = log_odds(logits[0] / temperature, label)
         by_token, by_logit = torch.autograd.grad(wanted, [embedded, logits])
     with torch.inference_mode():
@@ -61,7 +66,7 @@ def attribute(model: TextClassifier, ids: Tensor, label: int, temperature: float
         ngrams = contributions_of(model.ngram_bag, ids, by_logit[0]) if model.ngram_bag is not None else []
     return Attribution(
         wanted.item(), weights.float().cpu().numpy(), attention_rollout(_numbers(weights), _numbers(pooled)), _numbers(gradient),
-        _shared(ngrams, ids.size(1)), ngrams,
+        _shared(ngrams, ids.size(1)), ngrams, [_numbers(each[0].detach()) for each in separate], seen,
     )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from regard.tasks.classification.page import Explanation
 from regard.tasks.classification.training import classify_ids, in_reach
 from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
+from regard.tasks.switches import Switchable
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.vectors import Reading, TextVectors, Window
 from regard.view.words import text_of
@@ -53,9 +54,10 @@ class Classification:
         return {**vars(self), "probabilities": dict(self.probabilities)}
 
 
-class Classifier(TextVectors):
+class Classifier(TextVectors, Switchable):
     """A model, its tokenizer, its labels and its recipe, ready to classify."""
 
+    model: TextClassifier
     recipe: config.ClassificationRecipe
 
     def __init__(
@@ -106,6 +108,10 @@ class Classifier(TextVectors):
         """The ids of each text, cleaned as in training."""
         encoded = self.tokenizer.encode_all([clean(text, self.recipe.data) for text in texts], "source")
         return [np.array(ids, dtype=np.int64) for ids in encoded]
+
+    def window_lengths(self, text: str) -> list[int]:
+        """How many tokens each window over a text has."""
+        return [len(window.ids) for window in self._reading(text).windows]
 
     def cost(self, texts: Sequence[str]) -> list[int]:
         """Of each text, how many tokens `classify` computes: those of all windows, which overlap."""
@@ -158,6 +164,10 @@ class Classifier(TextVectors):
             windows=answer.windows,
             gap=left_out + (len(tokens) - len(part)) if answer.cut else None,
             facts=self.facts(),
+            labels=self.labels,
+            logits=found.logits,
+            temperature=self.temperature,
+            inside=self.inside(found.record, len(tokens), "label"),
         )
 
     @property

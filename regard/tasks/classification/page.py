@@ -5,7 +5,6 @@ C labels · L layers · H heads · T tokens · W words
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,18 +16,15 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from regard.view.arrays import pack_probabilities
-from regard.view.document import as_json, check_name, write_document
-from regard.view.report import Both, both, render_report
+from regard.view.inside import Inside, walk_size
+from regard.view.scenes import in_a_frame, write_page
 from regard.view.words import SPACE, SPECIAL, Word, merge, text_of, words_of
 
-SCRIPTS = ("data", "dom", "heat", "classification")
 MOST_BARS = 12  # labels shown; a classifier may know hundreds
 MOST_NGRAMS = 12
 MOST_WINDOWS = 8
 MOST_MAPPED = 4_000_000
-"""Attention weights that a page carries at most: some 11 MB."""
-DEEP = 0.5  # darker shades carry text in the colour of the paper
+"""Attention weights of all windows that a page carries at most: some 11 MB."""
 BAR = 30  # terminal columns
 STYLES = ((0.6, "bold reverse"), (0.25, "bold"), (0.08, ""))
 """A word takes the first style whose share of the greatest number it reaches; a weaker one is dim."""
@@ -37,16 +33,12 @@ NOTE = (
     "Attention says from where information can have come into the decision: the looks of all layers, followed from the "
     "pooled vector down to the words. Gradient × input says how the label's log-odds would move if a word's vector "
     "grew or shrank: + speaks for the label, − against it, and +0.7 doubles its odds. Both are hints, no proof: "
-    "neither is what would happen without the word.",
-    "어텐션은 판단에 들어온 정보가 어느 단어에서 왔을 수 있는지를 나타냅니다. 풀링된 벡터에서 단어까지 모든 층의 시선을 "
-    "거슬러 올라간 값입니다. 기울기 × 입력은 단어의 벡터가 커지거나 작아질 때 라벨의 로그 오즈가 얼마나 움직이는지를 "
-    "나타냅니다. +는 라벨에 유리하고 −는 불리하며, +0.7이면 오즈가 두 배가 됩니다. 둘 다 단서일 뿐 증거가 아니며, "
-    "그 단어가 없었다면 어떻게 되었을지를 말해 주지는 않습니다.",
+    "neither is what would happen without the word."
 )
-TITLES: dict[str, Both] = {
-    "attention": ("Attention: looked at", "어텐션: 본 곳"),
-    "gradient": ("Gradient × input: for and against", "기울기 × 입력: 찬성과 반대"),
-    "ngrams": ("N-grams: for and against", "n-gram: 찬성과 반대"),
+TITLES = {
+    "attention": "Attention: looked at",
+    "gradient": "Gradient × input: for and against",
+    "ngrams": "N-grams: for and against",
 }
 
 
@@ -79,6 +71,14 @@ class Explanation:
     """The token before which a part of the text was left out."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What to tell of the model."""
+    labels: Sequence[str] = ()
+    """In the model's own order, which is that of the logits."""
+    logits: Sequence[NDArray[np.float64]] = ()
+    """[C] as this window alone has them, of what attention found and of n-grams if the model has them."""
+    temperature: float = 1.0
+    """What the logits are divided by, so that probabilities are calibrated."""
+    inside: Inside = field(default_factory=Inside)
+    """Positions, heads that were switched off, and all recorded tensors."""
 
     def __repr__(self) -> str:
         return f"Explanation({self.text[:40]!r} → {self.label!r})"
@@ -108,15 +108,62 @@ class Explanation:
         """Which of attention, gradient and n-grams there are."""
         return ["attention", "gradient", *(["ngrams"] if self.ngrams is not None else [])]
 
+    @property
+    def walk_size(self) -> int:
+        """How many numbers a walk through the computation takes."""
+        return walk_size(self.inside.record)
 
-def draw_decision(seen: Explanation, console: Console) -> None:
+    def to_dict(self, *, walk: bool = True) -> dict[str, Any]:
+        """All that a page draws, as plain JSON values."""
+        nothing = {"text": "", "tokens": [], "words": []}
+        words = [{"first": word.first, "end": word.end, "text": self.spelled(word)} for word in self.words]
+        mapped = self.weights.size * min(self.windows, MOST_WINDOWS) <= MOST_MAPPED
+        return {
+            "title": self.title,
+            "facts": dict(self.facts),
+            "parts": self.windows,
+            "source": {"text": self.text, "tokens": self.tokens, "words": words},
+            "target": nothing,
+            "read": nothing,
+            "attention": {"encoder": self.inside.attention(self.weights)} if mapped else {},
+            "alternatives": [],
+            "steps": [],
+            "search": None,
+            "warnings": [],
+            "decision": self._decided(),
+            **self.inside.to_dict(walk=walk),
+        }
+
+    def _decided(self) -> dict[str, Any]:
+        """The label, and what each word had to do with it."""
+        return {
+            "label": self.label,
+            "probabilities": [[label, share] for label, share in self.probabilities.items()],
+            "window": self.window,
+            "gap": self.gap,
+            "words": {name: [value for _, value in self.by_word(name)] for name in self.names},
+            "ngrams": [[ngram, value] for ngram, value in self.ngram_contributions[:MOST_NGRAMS]],
+            "labels": list(self.labels),
+            "logits": [each.tolist() for each in self.logits],
+            "temperature": self.temperature,
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the page: one HTML file that needs nothing else, neither files nor network."""
+        write_page(Path(path), [self])
+
+    def _repr_html_(self) -> str:
+        return in_a_frame(self)
+
+
+def draw_explanation(seen: Explanation, console: Console) -> None:
     """The text in a terminal, coloured by what spoke for the label and against it, and the probabilities as bars."""
     if seen.window == 1:
         _draw_bars(seen, console)
     if seen.windows > 1:
         console.print(Text(f"window {seen.window} of {seen.windows}", "dim"))
     for name in seen.names:
-        console.print(Text(TITLES[name][0], "dim"))
+        console.print(Text(TITLES[name], "dim"))
         console.print(_coloured(seen, name))
         console.print()
     ranked = sorted(seen.by_word("gradient"), key=lambda each: -each[1])
@@ -184,97 +231,3 @@ def signed(value: float) -> str:
 def percent(share: float) -> str:
     """A probability; one that only rounds to certainty does not claim it."""
     return f"{min(99.9, 100 * share):.1f} %" if share < 1 else "100 %"
-
-
-def write_decisions(path: Path, seen: Sequence[Explanation], command: str = "") -> None:
-    """Write the page of a text's windows, making its folder if need be."""
-    check_name(path)
-    write_document(path, render_decisions(seen, command))
-
-
-def render_decisions(seen: Sequence[Explanation], command: str = "") -> str:
-    """One HTML file that needs nothing else: probabilities, the shaded text, and a map for every head."""
-    first = seen[0]
-    sure = percent(first.probabilities[first.label])
-    heading = (f"{first.label}: {sure}", f"{first.label}: {sure}")
-    known = {"labels": "라벨 수", "parameters": "파라미터", "training texts": "학습 텍스트", "updates": "업데이트"}
-    facts = [((name, known.get(name, name)), value) for name, value in first.facts.items()]
-    room = MOST_MAPPED
-    sections = [_bars(first)]
-    for each in seen:
-        mapped = each.weights.size <= room
-        room -= each.weights.size if mapped else 0
-        sections.append(_window(each, mapped))
-    if first.windows > len(seen):
-        rest = first.windows - len(seen)
-        sections.append(f"<p class='muted'>{both((f'{rest:,} more windows are not shown.', f'나머지 창 {rest:,}개는 보이지 않습니다.'))}</p>")  # fmt: skip
-    return render_report(
-        first.title, heading, facts, "".join(sections), both(NOTE), command,
-        styles=["heads", "look", "classification"], scripts=SCRIPTS,
-    )  # fmt: skip
-
-
-def _bars(seen: Explanation) -> str:
-    rows = []
-    for label, probability in list(seen.probabilities.items())[:MOST_BARS]:
-        rows.append(
-            f"<tr><th scope='row'>{html.escape(label)}</th><td><i style='--part: {probability:.4f}'></i></td>"
-            f"<td>{percent(probability)}</td></tr>"
-        )
-    more = len(seen.probabilities) - len(rows)
-    rest = (f"and {more:,} less probable labels", f"그 밖의 라벨 {more:,}개")
-    after = f"<p class='muted'>{both(rest)}</p>" if more else ""
-    title = both(("How probable each label is", "라벨별 확률"))
-    return f"<section><h2>{title}</h2><table class='bars'>{''.join(rows)}</table>{after}</section>"
-
-
-def _window(seen: Explanation, mapped: bool) -> str:
-    number = (f"Window {seen.window} of {seen.windows}", f"창 {seen.windows}개 가운데 {seen.window}번째")
-    title = f"<h2>{both(number)}</h2>" if seen.windows > 1 else ""
-    texts = "".join(
-        f"<div><h2>{both(TITLES[name])}</h2><p class='shaded'>{_markup(seen, name)}</p></div>" for name in seen.names
-    )
-    return f"<section class='decision'>{title}<div class='texts'>{texts}</div>{_ngrams(seen)}{_maps(seen, mapped)}</section>"
-
-
-def _markup(seen: Explanation, name: str) -> str:
-    parts = []
-    for word, value, depth in _shaded(seen, name):
-        if word.first == seen.gap:
-            parts.append(_gap())
-        side = "against" if value < 0 else "for"
-        number = f"{100 * value:.1f} %" if name == "attention" else signed(value)
-        classes = f"{side} deep" if depth > DEEP else side
-        shown = both(("start", "시작")) if seen.tokens[word.first] in SPECIAL else html.escape(seen.spelled(word))
-        space = " " if parts and _spaced(seen, word) else ""
-        parts.append(f"{space}<span class='{classes}' style='--depth: {depth:.3f}' title='{number}'>{shown}</span>")
-    return "".join(parts) + (_gap() if seen.gap == len(seen.tokens) else "")
-
-
-def _gap() -> str:
-    return f" <i class='nothing'>[{both(('left out', '생략'))} …]</i>"
-
-
-def _ngrams(seen: Explanation) -> str:
-    if not seen.ngram_contributions:
-        return ""
-    most = abs(seen.ngram_contributions[0][1]) or 1.0
-    rows = []
-    for ngram, value in seen.ngram_contributions[:MOST_NGRAMS]:
-        side = "against" if value < 0 else "for"
-        rows.append(
-            f"<tr><th scope='row'>{html.escape(ngram)}</th><td><i class='{side}' style='--part: {abs(value) / most:.3f}'></i></td>"
-            f"<td>{signed(value)}</td></tr>"
-        )
-    title = both(("The strongest n-grams, in log-odds", "가장 강한 n-gram(로그 오즈)"))
-    return f"<h2>{title}</h2><table class='bars'>{''.join(rows)}</table>"
-
-
-def _maps(seen: Explanation, mapped: bool) -> str:
-    title = both(("Every layer and head: who looked at whom", "모든 층과 헤드: 누가 누구를 보았나"))
-    if not mapped:
-        left = ("This page has no room for the weights of so many words.", "단어가 너무 많아 가중치를 담지 못했습니다.")
-        return f"<h2>{title}</h2><p class='muted'>{both(left)}</p>"
-    words = [seen.spelled(word) for word in seen.words]
-    data = as_json({"words": words, "weights": pack_probabilities(seen.word_weights())})
-    return f"<h2>{title}</h2><div class='maps look'><script type='application/json'>{data}</script></div>"

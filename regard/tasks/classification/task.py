@@ -13,7 +13,9 @@ from regard.models.classifier import TextClassifier
 from regard.tasks.classification import verbs
 from regard.tasks.classification.assets import ClassificationAssets, open_prepared
 from regard.tasks.classification.classifier import Classifier
-from regard.tasks.classification.judging import JUDGE
+from regard.tasks.classification.exporting import export
+from regard.tasks.classification.glass_box import GLASS_BOX
+from regard.tasks.classification.judging import JUDGE, examples_of
 from regard.tasks.classification.training import (
     ClassificationTraining,
     dry_run_batch,
@@ -62,13 +64,17 @@ TASK = Task(
         dry_run_loss,
         survey,
     ),
+    renewed=lambda theirs, own: () if theirs.labels == own.labels else ("output", "ngram_bag"),
     load=load,
     serve=serve,
     ask=ask,
     evaluate=verbs.evaluate,
     score=verbs.score,
     view=verbs.view,
+    examples=examples_of,
+    glass_box=GLASS_BOX,
     judge=JUDGE,
     embed=verbs.embed,
+    export=export,
     neighbours=verbs.neighbours,
 )

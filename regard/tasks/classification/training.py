@@ -20,11 +20,10 @@ from torch import Tensor
 
 from regard import config
 from regard.cancellation import check_cancelled
-from regard.data.batching import Position, TokenBatches, pad
+from regard.data.batching import Position, TokenBatches, in_batches, pad
 from regard.data.labelled import Example, read_split
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
-from regard.decoding.batches import in_batches
 from regard.errors import DataError, shown
 from regard.evaluation.labels import fit_mixture_weight, fit_temperature
 from regard.models.classifier import TextClassifier

@@ -16,19 +16,16 @@ from regard.data.labelled import Example
 from regard.errors import UsageError
 from regard.files import replacing
 from regard.notes import note
-from regard.tasks.classification.evaluation import (
-    LabelTest,
-    evaluate_labels,
-    file_labelled_set,
-    recipe_labelled_sets,
-)
-from regard.tasks.classification.page import MOST_WINDOWS, NOTE, Explanation, draw_decision, write_decisions
+from regard.tasks.classification.evaluation import evaluate_labels, file_labelled_set, recipe_labelled_sets
+from regard.tasks.classification.page import MOST_WINDOWS, NOTE, Explanation, draw_explanation
 from regard.tasks.data_folder import keep_apart, with_data_folder
+from regard.tasks.label_results import LabelTest
 from regard.tasks.neighbours import WordVectors
 from regard.tasks.task import Scored
 from regard.tasks.texts import require_text
 from regard.tasks.vectors import TextVectors
 from regard.tasks.verbs import load
+from regard.view.scenes import write_page
 
 
 def evaluate(
@@ -81,14 +78,14 @@ class SeenDecision:
     def draw(self, console: Console) -> None:
         """In a terminal, window by window."""
         for each in self.windows:
-            draw_decision(each, console)
+            draw_explanation(each, console)
         if more := self.windows[-1].windows - self.windows[-1].window:
             console.print(Text(f"{more:,} more windows are not shown", "dim"))
-        console.print(Text(NOTE[0], "dim"))
+        console.print(Text(NOTE, "dim"))
 
     def write(self, path: str | Path, command: str = "") -> None:
         """As one HTML file that needs nothing else; `command` made it."""
-        write_decisions(Path(path), self.windows, command)
+        write_page(Path(path), self.windows)
 
     def to_dict(self) -> dict[str, Any]:
         """The decision, and what each word of a window had to do with it."""

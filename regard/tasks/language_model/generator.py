@@ -39,6 +39,7 @@ from regard.tasks.language_model.results import Generation, GenerationOptions, O
 from regard.tasks.language_model.streaming import SlidingContext, StreamedText, start_token, stop_strings
 from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
+from regard.tasks.switches import Switchable
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.vectors import Reading, TextVectors
 
@@ -52,9 +53,10 @@ SAMPLED_TOGETHER = 256  # prompts, each with all its texts
 CHUNK = 512  # rows of probabilities alive at a time
 
 
-class TextGenerator(TextVectors):
+class TextGenerator(TextVectors, Switchable):
     """A language model, its tokenizer and its recipe, ready to write."""
 
+    model: LanguageModel
     recipe: config.LanguageRecipe
     pools = ("mean", "max", "last")  # the first state has seen nothing of a text
 
@@ -282,6 +284,10 @@ class TextGenerator(TextVectors):
             "read was all of them, with a context that slides"
         )
 
+    def read_tokens(self, text: str) -> int:
+        """How many tokens `look` reads of a text."""
+        return 1 + sum(len(self.tokenizer.encode(line)) + 1 for line in self._lines(text))
+
     def look(self, text: str) -> TextAttention:
         """What was expected at each place of a text, and what every head looked at."""
         lines = self._lines(text)
@@ -306,6 +312,7 @@ class TextGenerator(TextVectors):
             weights=torch.stack([seen[name]["weights"][0] for name in modules]).cpu().numpy() if modules else None,
             pointed=None if pointed is None else pointed.cpu().numpy(),
             facts=self.facts(),
+            inside=self.inside(seen, len(wanted), "next", clusters=len(self.model.output.cutoffs)),
         )
 
     def facts(self) -> dict[str, str]:

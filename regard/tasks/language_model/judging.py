@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 
 from regard.config import LanguageRecipe
 from regard.data.plain import read_documents
-from regard.tasks.language_model.verbs import SCORED_TOGETHER
+from regard.tasks.language_model.generator import TextGenerator
+from regard.tasks.language_model.verbs import SCORED_TOGETHER, texts_of
 from regard.tasks.task import Examples, Judge, Judged
 from regard.tasks.texts import in_blocks
 from regard.tasks.verbs import load
@@ -21,18 +23,30 @@ MOST = 700.0  # nats that a word can be unlikely by: more has no number
 
 def test_sets(recipe: LanguageRecipe) -> list[Examples]:
     """Its tests, else its validation text."""
-    sets = []
-    for name, files in (recipe.data.test or {"valid": recipe.data.valid}).items():
-        lines = [line for line in read_documents(files, recipe.data) if line.strip()]
-        sets.append(Examples(name, lines, lines))
-    return sets
+    files = recipe.data.test or {"valid": recipe.data.valid}
+    return [in_memory(name, read_documents(each, recipe.data)) for name, each in files.items()]
+
+
+def examples_of(
+    writer: TextGenerator, model: str | Path, data: str | Path | None, *, file: str | Path | None = None
+) -> list[Examples]:
+    """Those of its recipe, or one file."""
+    return [in_memory(name, lines) for name, lines in texts_of(writer, model, file, data)]
+
+
+def in_memory(name: str, documents: Iterable[str]) -> Examples:
+    lines = [line for line in documents if line.strip()]
+    return Examples(name, lines, lines)
 
 
 def answers(run: Path, test_set: Judged) -> list[list[float]]:
     """Of each line its log-probability and its words, among which its end is one."""
-    writer = load(run, task="text-generation")
-    blocks = in_blocks(test_set.sources, SCORED_TOGETHER)
-    return [[found.log_probability, float(found.words)] for block in blocks for found in writer.score(block)]
+    return list(quick(load(run, task="text-generation"), test_set.sources))
+
+
+def quick(writer: TextGenerator, sources: list[str]) -> Iterator[list[float]]:
+    for block in in_blocks(sources, SCORED_TOGETHER):
+        yield from ([found.log_probability, float(found.words)] for found in writer.score(block))
 
 
 def counts(recipe: LanguageRecipe, answers: list[list[float]], test_set: Judged) -> NDArray[np.floating[Any]]:
@@ -48,6 +62,7 @@ JUDGE = Judge(
     "perplexity",
     test_sets,
     answers,
+    quick,
     counts,
     score,
     lambda recipe: "perplexity of a word, lines read one by one",

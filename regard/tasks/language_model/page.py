@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,19 +17,10 @@ from rich.text import Text
 from regard.errors import UsageError
 from regard.tasks.alternatives import Alternatives
 from regard.view.arrays import pack_probabilities
-from regard.view.document import DRAWN, check_name, document, write_document
+from regard.view.inside import Inside, side_of, walk_size
+from regard.view.scenes import in_a_frame, write_page
 from regard.view.words import SPACE, is_byte
 
-SCRIPTS = ("data", "dom", "writing")
-BODY = (
-    """<main class="writing">
-  <header id="header"></header>
-  <div id="sections"></div>
-  <footer><p class="muted" id="caution"></p></footer>
-</main>
-"""
-    + DRAWN
-)
 END = "</s>"
 SHADES = ((1, ""), (3, "on color(223)"), (6, "on color(215)"), (10, "on color(209)"), (math.inf, "on color(203)"))
 """Bits of surprise up to which a token has a colour in the terminal."""
@@ -57,6 +48,8 @@ class TextAttention:
     """[tokens, read + 1]: how probably each token read comes again, and last how probably the vocabulary decides instead;
     None: the model has no pointer."""
     facts: Mapping[str, str] = field(default_factory=dict)
+    inside: Inside = field(default_factory=Inside)
+    """Positions, heads that were switched off, and all recorded tensors."""
 
     def __post_init__(self) -> None:
         if not len(self.tokens) == len(self.read) == len(self.alternatives) > 0:
@@ -83,38 +76,39 @@ class TextAttention:
         """Per word."""
         return float(2 ** min(sum(self.surprisals) / max(1, self.words), 1_000))
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def walk_size(self) -> int:
+        """How many numbers a walk through the computation takes."""
+        return walk_size(self.inside.record)
+
+    def to_dict(self, *, walk: bool = True) -> dict[str, Any]:
         """All that a page draws, as plain JSON values."""
         return {
             "title": self.title,
             "facts": dict(self.facts),
-            "text": self.text,
-            "perplexity": self.perplexity,
-            "words": self.words,
-            "read": self.read,
-            "tokens": self.tokens,
-            "expected": [
-                {name: getattr(each, name) for name in ("tokens", "probabilities", "probability", "rank")}
-                for each in self.alternatives
-            ],
-            "weights": None if self.weights is None else pack_probabilities(self.weights),
-            "pointed": None if self.pointed is None else pack_probabilities(self.pointed),
+            "parts": 1,
+            "source": {"text": self.text, "tokens": [], "words": []},
+            "target": side_of("", self.tokens),
+            "read": side_of("", self.read),
+            "attention": {} if self.weights is None else {"decoder": self.inside.attention(self.weights)},
+            "alternatives": [asdict(each) for each in self.alternatives],
+            "steps": [],
+            "search": None,
+            "warnings": [],
+            "surprise": {
+                "perplexity": self.perplexity,
+                "words": self.words,
+                "pointed": None if self.pointed is None else pack_probabilities(self.pointed),
+            },
+            **self.inside.to_dict(walk=walk),
         }
 
     def save(self, path: str | Path) -> None:
         """Write the page: one HTML file that needs nothing else, neither files nor network."""
-        write_text_page(Path(path), self)
+        write_page(Path(path), [self])
 
-
-def render_text(look: TextAttention) -> str:
-    """The page as text."""
-    return document(f"{look.title} · regard", BODY, ["writing"], SCRIPTS, look.to_dict())
-
-
-def write_text_page(path: Path, look: TextAttention) -> None:
-    """Write the page, making its folder if need be."""
-    check_name(path)
-    write_document(path, render_text(look))
+    def _repr_html_(self) -> str:
+        return in_a_frame(self)
 
 
 def draw_text(look: TextAttention, console: Console) -> None:
@@ -157,4 +151,6 @@ def _spelled(token: str) -> str:
 def share(probability: float) -> str:
     """A probability in per cent, as precise as it takes to be more than nothing."""
     percent = 100 * probability
+    if 99.5 <= percent < 100:
+        return f"{min(99.9, percent):.1f} %"  # what only rounds to certainty does not claim it
     return f"{percent:.0f} %" if percent >= 10 else f"{percent:.1f} %" if percent >= 0.1 else f"{percent:.1g} %"

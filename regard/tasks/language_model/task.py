@@ -12,8 +12,10 @@ from regard.data.prepare import Builder
 from regard.models.language_model import RecurrentLanguageModel, TransformerLanguageModel
 from regard.tasks.language_model import verbs
 from regard.tasks.language_model.assets import LanguageAssets, open_prepared
+from regard.tasks.language_model.exporting import export
 from regard.tasks.language_model.generator import TextGenerator
-from regard.tasks.language_model.judging import JUDGE
+from regard.tasks.language_model.glass_box import GLASS_BOX
+from regard.tasks.language_model.judging import JUDGE, examples_of
 from regard.tasks.language_model.training import LanguageTraining, dry_run_batch, dry_run_loss, dry_run_sizes, survey
 from regard.tasks.task import DryRunner, Task, Trained
 
@@ -56,7 +58,10 @@ TASK = Task(
     evaluate=verbs.evaluate,
     score=verbs.score,
     view=verbs.view,
+    examples=examples_of,
+    glass_box=GLASS_BOX,
     judge=JUDGE,
     embed=verbs.embed,
+    export=export,
     neighbours=verbs.neighbours,
 )

@@ -15,7 +15,7 @@ from regard.errors import UsageError
 from regard.tasks.data_folder import with_data_folder
 from regard.tasks.language_model.evaluation import PerplexityTest, measure
 from regard.tasks.language_model.generator import TextGenerator
-from regard.tasks.language_model.page import TextAttention, draw_text, write_text_page
+from regard.tasks.language_model.page import TextAttention, draw_text
 from regard.tasks.language_model.results import TextScore
 from regard.tasks.neighbours import WordVectors
 from regard.tasks.texts import in_blocks, require_text
@@ -83,7 +83,7 @@ class SeenText:
 
     def write(self, path: str | Path, command: str = "") -> None:
         """As one HTML file that needs nothing else."""
-        write_text_page(Path(path), self.look)
+        self.look.save(path)
 
     def to_dict(self) -> dict[str, Any]:
         """All that the page shows, as plain JSON values."""

@@ -5,29 +5,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
 from regard.attention.record import Record
 from regard.errors import UsageError
 from regard.tasks.alternatives import Alternatives
-from regard.tasks.translation.warnings import coverage, repeated_words, spelled_words, unseen_words
+from regard.tasks.translation.warnings import alignment_layer, coverage, repeated_words, spelled_words, unseen_words
 from regard.view.arrays import pack, pack_probabilities
-from regard.view.words import merge, texts_of, words_of
+from regard.view.inside import Stack, pack_walk, side_of, walk_size
+from regard.view.words import merge, words_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 KINDS = ("cross", "encoder", "decoder")
 START, END = "<s>", "</s>"
-WALKED = {"vectors", "positions", "query", "key", "value", "scores", "head_outputs", "added", "normed", "hidden",
-          "output", "memory", "states"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -84,6 +82,8 @@ class Attention:
     """What that search found, where it is not the translation: another engine wrote that, and cannot be watched."""
     positions: NDArray[np.floating[Any]] | None = None
     """What marks the positions, [positions, width]."""
+    stacks: Sequence[Stack] = ()
+    """The layers that a page can walk through."""
     parts: int = 1
     """How many parts the whole text has; this is one of them."""
     record: Record = field(default_factory=lambda: Record({}))
@@ -160,8 +160,8 @@ class Attention:
 
     def coverage(self) -> NDArray[np.float64]:
         """How much attention each source token got from all that was written: [K]."""
-        layers = [self.mean("cross", layer) for layer in range(len(self.weights["cross"]))]
-        weights = np.mean(layers, axis=0)  # [Q, K]; what the length limit cut off has no row for the end
+        weights = self.mean("cross", alignment_layer(len(self.weights["cross"])))
+        # [Q, K]; what the length limit cut off has no row for the end
         ended = self.target_tokens[-1:] == [END]
         return np.asarray(coverage(weights) if ended else weights.sum(0), dtype=np.float64)
 
@@ -188,6 +188,7 @@ class Attention:
             "search": dict(self.search) or None,
             "beside": self.beside,
             "positions": None if self.positions is None else pack(self.positions),
+            "stacks": [asdict(stack) for stack in self.stacks],
             "warnings": self.warnings(),
             "walk": self.walk() if walk else None,
         }
@@ -195,27 +196,15 @@ class Attention:
     @property
     def walk_size(self) -> int:
         """How many numbers a walk through the computation takes."""
-        return sum(tensor.numel() for tensor in self._walked().values())
+        return walk_size(self.record)
 
     def walk(self) -> dict[str, dict[str, Any]] | None:
         """The recorded tensors by module and name, without the batch axis; None if nothing was recorded."""
-        walk: dict[str, dict[str, Any]] = {}
-        for (module, name), tensor in self._walked().items():
-            walk.setdefault(module, {})[name] = pack(tensor.float().cpu().numpy())
-        return walk or None
-
-    def _walked(self) -> dict[tuple[str, str], Tensor]:
-        return {
-            (module, name): tensor[0] if name != "positions" else tensor
-            for module in self.record
-            for name, tensor in self.record[module].items()
-            if name in WALKED
-            and not (name == "output" and "added" in self.record[module])  # which is one of the others
-        }
+        return pack_walk(self.record)
 
     def save(self, path: str | Path) -> None:
         """Write the page: one HTML file that needs nothing else, neither files nor network."""
-        from regard.tasks.translation.page import write_page
+        from regard.view.scenes import write_page
 
         write_page(Path(path), [self])
 
@@ -226,16 +215,6 @@ class Attention:
         return plot(self, kind or self.kinds[0], layer, head)
 
     def _repr_html_(self) -> str:
-        from regard.tasks.translation.page import in_a_frame
+        from regard.view.scenes import in_a_frame
 
         return in_a_frame(self)
-
-
-def side_of(text: str, tokens: list[str]) -> dict[str, Any]:
-    """A sentence for a page: its text, its tokens, and the words that they make up."""
-    words = zip(words_of(tokens), texts_of(tokens), strict=True)
-    return {
-        "text": text,
-        "tokens": tokens,
-        "words": [{"first": word.first, "end": word.end, "text": read} for word, read in words],
-    }

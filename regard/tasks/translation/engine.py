@@ -2,20 +2,66 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from regard.decoding.engine import Engine
-from regard.errors import UsageError, did_you_mean
+from regard import config
+from regard.attention.changes import is_changed
+from regard.decoding.options import Engine, Hypothesis, Search
+from regard.errors import CheckpointError, UsageError, did_you_mean
 from regard.export.folder import CTRANSLATE2, refusal
 from regard.models.int8 import in_int8
 from regard.models.shortlist import Shortlists
 from regard.models.transposed import transpose_weights
 from regard.tasks.task import Trained
 from regard.tasks.translation.native import Native
-from regard.tasks.translation.workers import WorkerPool
+from regard.tasks.translation.workers import WorkerPool, cores, native_of
 
 ENGINES = ("native", "ctranslate2", "auto")
+VARIABLE = "REGARD_ENGINE"  # what `auto` means for somebody who always wants the same
+
+
+class FastEngine:
+    """CTranslate2 for what it can search, and our own search for the rest: what is drawn at random, and models that are
+    changed meanwhile. Ours is made when it is first needed."""
+
+    def __init__(self, fast: Engine, make_native: Callable[[], Engine], about: str) -> None:
+        self.fast, self._make_native, self.about = fast, make_native, about
+
+    @cached_property
+    def native(self) -> Engine:
+        return self._make_native()
+
+    def chosen(self, options: Search) -> Engine:
+        """Which of the two searches with these options, in this thread, at this moment."""
+        if options.sample:
+            return self.native
+        changed = "native" in vars(self) and (ours := native_of(self.native)) is not None and is_changed(ours.model)
+        return self.native if changed else self.fast
+
+    def decode(
+        self,
+        sources: Sequence[Sequence[int]],
+        options: Search,
+        settings: config.Decoding,
+        prefixes: Sequence[Sequence[int]] | None = None,
+    ) -> list[list[Hypothesis]]:
+        return self.chosen(options).decode(sources, options, settings, prefixes)
+
+
+def watched_of(engine: Engine, options: Search) -> Native | None:
+    """The search of our own that an engine decodes with, which can be watched; None if another program decodes."""
+    return native_of(engine.chosen(options) if isinstance(engine, FastEngine) else engine)
+
+
+def about(engine: Engine) -> str:
+    """Which engine it is, and why."""
+    return str(getattr(engine, "about", "native"))
 
 
 def choose_engine(
@@ -26,6 +72,8 @@ def choose_engine(
     `trained` is left as it is. On a CPU the native engine computes with a copy of its model whose linear layers have weights
     of their own, turned round in memory or in 8 bits; all else is shared: embeddings, norms, biases and positions.
     """
+    if engine == "auto":
+        engine = os.environ.get(VARIABLE) or "auto"
     if engine not in ENGINES:
         raise UsageError(f"no engine {engine!r}.{did_you_mean(engine, ENGINES)} There are {', '.join(ENGINES)}")
     if trained.model.device.type != "cpu" and (int8 or shortlist or engine == "ctranslate2"):
@@ -34,12 +82,44 @@ def choose_engine(
         )
     if shortlist and engine == "ctranslate2":
         raise UsageError("`shortlist` is of the native engine; leave it out, or `engine` ctranslate2")
-    able = find_spec("ctranslate2") is not None and not (shortlist or refusal(trained, CTRANSLATE2))
-    able &= trained.model.device.type == "cpu"
-    if engine == "ctranslate2" or (engine == "auto" and able):
+    why = "as asked" if engine != "auto" else reason_against(trained, shortlist)
+    if engine == "ctranslate2" or (engine == "auto" and not why):
         from regard.export.ctranslate2_engine import open_engine
 
-        return open_engine(name, int8, workers)
+        try:
+            fast: Any = open_engine(name, int8, workers if workers > 1 else threads())
+        except (CheckpointError, ImportError, UsageError) as error:  # files or a package that do not work here
+            if engine == "ctranslate2":
+                raise
+            why = str(error)
+        else:
+            own_int8 = int8 and engine == "auto"
+            return FastEngine(fast, lambda: native_engine(trained, name, own_int8, shortlist, workers), fast.about)
+    chosen = native_engine(trained, name, int8, shortlist, workers)
+    chosen.about = f"native ({why})"
+    return chosen
+
+
+def threads() -> int:
+    """Of one process, as torch would count them: OMP_NUM_THREADS, or the cores."""
+    named = os.environ.get("OMP_NUM_THREADS", "")
+    return int(named) if named.isdecimal() and int(named) else cores()
+
+
+def reason_against(trained: Trained, shortlist: bool) -> str:
+    """Why CTranslate2 is not used though nobody asked for another engine; empty if it is."""
+    if sys.modules.get(CTRANSLATE2, True) is None or find_spec(CTRANSLATE2) is None:
+        return "ctranslate2 is not installed: pip install 'regard[serve]'"
+    if trained.model.device.type != "cpu":
+        return f"on the device {trained.model.device}"
+    if shortlist:
+        return "`shortlist` is its own"
+    why = refusal(trained, CTRANSLATE2)
+    return f"{CTRANSLATE2} {why}" if why else ""
+
+
+def native_engine(trained: Trained, name: str | Path, int8: bool, shortlist: bool, workers: int) -> Native | WorkerPool:
+    """Our own search, in one process or in several."""
     if shortlist and trained.assets.lexicon is None:
         raise UsageError(
             f"{name} carries no lexicon to make shortlists from, as models do that are trained now, or go on training. "

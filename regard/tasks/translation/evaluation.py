@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from regard import config
 from regard.data.corpus import locate, read_lines, read_pairs
+from regard.data.mixture import read_direction
 from regard.data.progress import progress
 from regard.errors import UsageError, did_you_mean
-from regard.evaluation.scores import Score, paper_score, score
+from regard.evaluation.scores import Score, paper_score, score, sentence_chrf
 from regard.tasks.data_folder import require_test, with_data_folder
+from regard.tasks.translation.confidence import rank_correlation
+from regard.tasks.translation.results import Translation
 from regard.tasks.translation.translator import Translator
 
 
@@ -26,6 +30,8 @@ class TestSet:
     references: list[str]
     files: tuple[Path, ...] = ()
     """Where they stand."""
+    to: str = ""
+    """The language of the references, where a model has several."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class TranslationTest:
     texts: list[str]
     """What was written for each."""
     references: list[str]
+    confidence: float | None = None
+    """Rank correlation of the confidence with sentence chrF, if the model tells confidence."""
 
     def stored(self) -> list[dict[str, Any]]:
         """The scores as a model file keeps them; the first is the one to tell."""
@@ -45,11 +53,15 @@ class TranslationTest:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {"scores": self.stored(), "sentences": len(self.texts)}
+        told = {} if self.confidence is None else {"confidence_rank_correlation": self.confidence}
+        return {"scores": self.stored(), "sentences": len(self.texts), **told}
 
     def lines(self) -> list[str]:
         """For people."""
-        return [f"{self.name} ({len(self.texts):,} sentences)", *(f"  {each.format()}" for each in self.scores)]
+        lines = [f"{self.name} ({len(self.texts):,} sentences)", *(f"  {each.format()}" for each in self.scores)]
+        if self.confidence is not None:
+            lines.append(f"  confidence: rank correlation {self.confidence:.2f} with the chrF of each sentence")
+        return lines
 
 
 def sets_to_test(
@@ -64,17 +76,21 @@ def sets_to_test(
         raise UsageError("`source` and `target` go together: one file of sentences, one of references")
     if source is not None and target is not None:
         return [file_test_set(Path(source), Path(target))]
-    return recipe_test_sets(with_data_folder(translator.recipe, model, data))
+    return recipe_test_sets(with_data_folder(replace(translator.recipe, data=translator.data), model, data))
 
 
 def recipe_test_sets(recipe: config.TranslationRecipe) -> list[TestSet]:
     """The test sets that a recipe names; pairs with an empty side stay: one line in, one line out."""
     require_test(recipe)
     sets = []
-    for name, files in recipe.data.test.items():
-        pairs = list(read_pairs(files, recipe.data, name))
-        found = tuple(locate(file, recipe.data) for file in files)
-        sets.append(TestSet(name, [source for source, _ in pairs], [target for _, target in pairs], found))
+    several = len(recipe.data.target_languages) > 1
+    for direction in recipe.data.directions:
+        for name, files in direction.data.test.items():
+            called = direction.test_name if direction.name else name
+            pairs = list(read_direction(direction, name))
+            found = tuple(locate(file, recipe.data) for file in files)
+            to = direction.languages[1] if several else ""
+            sets.append(TestSet(called, [source for source, _ in pairs], [target for _, target in pairs], found, to))
     return sets
 
 
@@ -105,32 +121,58 @@ def require_same(sets: list[TestSet], theirs: list[TestSet], model: str) -> None
             )
 
 
-def translate_all(translator: Translator, sources: list[str], beam: int | None = None, split: bool = True) -> list[str]:
+def translate_all(translator: Translator, sources: list[str]) -> list[str]:
     """Translate with a progress bar."""
+    return [translation.text for translation in stream_all(translator, sources)]
+
+
+def stream_all(
+    translator: Translator,
+    sources: list[str],
+    beam: int | None = None,
+    split: bool = True,
+    protect: bool | None = None,
+) -> Iterator[Translation]:
+    """Each translation as it comes, with a progress bar."""
     with progress() as bar:
         line = bar.add_task("Translating", total=len(sources))
-        texts = []
-        for translation in translator.stream(sources, beam=beam, split=split):
-            texts.append(translation.text)
+        for translation in translator.stream(sources, beam=beam, split=split, protect=protect):
+            yield translation
             bar.advance(line)
-    return texts
 
 
 def evaluate(
-    translator: Translator, test_set: TestSet, *, paper: bool = False, beam: int | None = None, split: bool = True
+    translator: Translator,
+    test_set: TestSet,
+    *,
+    paper: bool = False,
+    beam: int | None = None,
+    split: bool = True,
+    protect: bool | None = None,
 ) -> TranslationTest:
     """Translate a test set and score it; `paper` adds BLEU as papers report it.
 
-    The signature says how many sentences at a time were translated: `split:1`, or `split:no` for whole lines.
+    The signature says how many sentences at a time were translated: `split:1`, or `split:no` for whole lines; and of a model
+    that can, whether it protected numbers and addresses: `protect:yes` or `protect:no`.
     """
-    texts = translate_all(translator, test_set.sources, beam, split)
+    if test_set.to:
+        translator = translator.to(test_set.to)
+    texts, confidences = [], []
+    for each in stream_all(translator, test_set.sources, beam, split, protect):
+        texts.append(each.text)
+        confidences.append(each.confidence)
     language = translator.recipe.data.target_language
     scores = score(texts, test_set.references, target_language=language)
     if paper:
         scores.append(paper_score(texts, test_set.references, language))
     told = f"split:{translator.sentences if split else 'no'}"
+    if translator.tokenizer.has_placeholders:
+        told += f"|protect:{'no' if protect is False else 'yes'}"
     scores = [replace(each, signature=f"{each.signature}|{told}") for each in scores]
-    return TranslationTest(test_set.name, scores, test_set.sources, texts, test_set.references)
+    told_of = [number for number, confidence in enumerate(confidences) if confidence is not None]
+    chrf = sentence_chrf([texts[each] for each in told_of], [test_set.references[each] for each in told_of])
+    correlation = rank_correlation([confidences[each] or 0.0 for each in told_of], chrf)
+    return TranslationTest(test_set.name, scores, test_set.sources, texts, test_set.references, correlation)
 
 
 def hypotheses(name: str) -> list[str] | None:

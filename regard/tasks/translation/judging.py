@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,30 @@ from regard.config import TranslationRecipe
 from regard.evaluation.compare import counts_of, score_of
 from regard.evaluation.scores import bleu_for
 from regard.tasks.task import Judge, Judged
-from regard.tasks.translation.evaluation import recipe_test_sets
+from regard.tasks.translation.evaluation import TestSet, recipe_test_sets, sets_to_test
+from regard.tasks.translation.translator import Translator
 from regard.tasks.verbs import load
 
 
+def examples_of(
+    translator: Translator,
+    model: str | Path,
+    data: str | Path | None,
+    *,
+    source: str | Path | None = None,
+    target: str | Path | None = None,
+) -> list[TestSet]:
+    """Those of its recipe, or the one that two files make up."""
+    return sets_to_test(translator, model, data, source, target)
+
+
 def answers(run: Path, test_set: Judged) -> list[str]:
-    return [translation.text for translation in load(run, task="translation").stream(test_set.sources)]
+    return [translation.text for translation in load(run, task="translation").stream(test_set.sources, scores=False)]
+
+
+def quick(translator: Translator, sources: list[str]) -> Iterator[str]:
+    """Greedily."""
+    return (translation.text for translation in translator.stream(sources, beam=1))
 
 
 def counts(recipe: TranslationRecipe, answers: list[str], test_set: Judged) -> NDArray[np.floating[Any]]:
@@ -35,4 +54,4 @@ def signature(recipe: TranslationRecipe) -> str:
     return found
 
 
-JUDGE = Judge("BLEU", recipe_test_sets, answers, counts, score, signature)
+JUDGE = Judge("BLEU", recipe_test_sets, answers, quick, counts, score, signature)

@@ -13,9 +13,9 @@ from regard.data.sampling import evenly
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.options import Search
 from regard.models.encoder_decoder import EncoderDecoder as Model
-from regard.tasks.translation.attention import side_of
 from regard.tasks.translation.native import decode, known_pairs
 from regard.view.arrays import pack_probabilities
+from regard.view.inside import side_of
 
 LENGTHS = range(5, 15)
 """Tokens of a source worth filming: shorter has nothing to align, longer is hard to see."""

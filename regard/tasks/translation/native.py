@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,16 +14,15 @@ from torch import Tensor
 
 from regard import config
 from regard.attention.record import record
-from regard.data.batching import pad
+from regard.data.batching import in_batches, pad
 from regard.data.tokenizer import END, PAD, START, UNKNOWN
-from regard.decoding.batches import in_batches
+from regard.decoding.candidates import StepCallback
 from regard.decoding.options import Hypothesis, Search, SpecialTokens
 from regard.decoding.search import search
-from regard.decoding.search_loop import StepCallback
 from regard.decoding.steppable import Steppable
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.shortlist import Shortlisted, Shortlists
-from regard.tasks.translation.warnings import coverage
+from regard.tasks.translation.warnings import alignment_layer, coverage
 
 CHUNK = 512  # rows of logits alive at a time
 SPECIAL = SpecialTokens(start=START, end=END, pad=PAD, unknown=UNKNOWN)
@@ -58,13 +56,11 @@ def coverages(
     model: Model, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> list[NDArray[np.float32]]:
     """Of each pair how much attention each source token, and the end, got from all that was written; in one pass."""
-    with torch.inference_mode(), ExitStack() as recording:
-        # Only what looks at the source: a record of the whole model would hold many times as much.
-        modules = map(model.get_submodule, model.attention_names()["cross"])
-        seen = [recording.enter_context(record(module)) for module in modules]
+    names = model.attention_names()["cross"]
+    aligning = model.get_submodule(names[alignment_layer(len(names))])
+    with torch.inference_mode(), record(aligning) as seen:  # of the whole model it would hold many times as much
         model(*known_pairs(model, sources, targets))
-    layers = [each["model"]["weights"] for each in seen]  # L × [S, H, T + 1, K + 1]
-    weights = torch.stack(layers).mean((0, 2)).cpu().numpy()  #                          [S, T + 1, K + 1]
+    weights = seen["model"]["weights"].mean(1).cpu().numpy()  # [S, H, T + 1, K + 1] → [S, T + 1, K + 1]
     lengths = zip(map(len, sources), map(len, targets), strict=True)
     return [coverage(weights[row, : target + 1, : source + 1]) for row, (source, target) in enumerate(lengths)]
 
@@ -89,7 +85,7 @@ class Native:
 
     def __init__(self, model: Decodable, shortlists: Shortlists | None = None) -> None:
         """With `shortlists` only what translates a sentence's own tokens, or is frequent, is looked for."""
-        self.model, self.shortlists = model, shortlists
+        self.model, self.shortlists, self.about = model, shortlists, "native"
 
     def decode(
         self,

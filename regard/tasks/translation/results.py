@@ -32,7 +32,9 @@ class Options(TypedDict, total=False):
     seed: int
     prefix: str
     split: bool
+    protect: bool | None
     warnings: bool
+    scores: bool
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,9 @@ class Translation:
     """How many parts the text was translated in: a sentence each, where the model was trained on single sentences."""
     warnings: list[Doubt] | None = None
     """Reasons to look again, if they were asked for: words left out or repeated, a length that is not usual."""
+    confidence: float | None = None
+    """Between 0 and 1, comparable between texts: the sentence chrF / 100 that such translations of the validation text had; of a
+    text in parts their mean, by tokens. None where the model file does not tell (older ones, little validation text)."""
     alternatives: list[Translation] = field(default_factory=list)
     """The n best, this one first, when more than one was asked for; fewer than n if no more were found."""
 
@@ -68,6 +73,8 @@ class Translation:
             "finish_reason": self.finish_reason,
             "parts": self.parts,
         }
+        if self.confidence is not None:
+            content["confidence"] = self.confidence
         if self.warnings is not None:
             content["warnings"] = [each.to_dict() for each in self.warnings]
         if self.alternatives:
@@ -82,6 +89,7 @@ def concatenate(parts: Sequence[Part], found: Sequence[Translation], glue: str) 
     if not before:
         return replace(last, text=text)
     reasons = {each.finish_reason for each in found}
+    told = next((each.warnings for each in found if each.warnings is not None), None)  # a lost value is always told
     return Translation(
         text=text,
         score=sum(each.score for each in found),
@@ -93,8 +101,17 @@ def concatenate(parts: Sequence[Part], found: Sequence[Translation], glue: str) 
         ],
         finish_reason="length" if "length" in reasons else "end",
         parts=len(found),
-        warnings=None if last.warnings is None else [doubt for each in found for doubt in each.warnings or ()],
+        warnings=None if told is None else [doubt for each in found for doubt in each.warnings or ()],
+        confidence=mean_confidence(found),
     )
+
+
+def mean_confidence(found: Sequence[Translation]) -> float | None:
+    """Of a text's parts, each counting as many times as it has tokens."""
+    known = [(each.confidence, len(each.token_log_probabilities)) for each in found if each.confidence is not None]
+    if not known:
+        return None
+    return round(sum(value * tokens for value, tokens in known) / sum(tokens for _, tokens in known), 4)
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import ConfigDict, FailFast, Field
+from pydantic import ConfigDict, Field
 
-from regard.serve.schemas import Answered, Asked, Model, Texts
-
-Heads = dict[str, Annotated[list[int], FailFast()]]
-Beam = Annotated[int | None, Field(ge=1, description="Hypotheses kept side by side; 1 is greedy. [the model's]")]
+from regard.serve.schemas import Answered, Asked, Beam, Model, Texts
 
 
 class TranslateRequest(Asked):
@@ -29,30 +26,13 @@ class TranslateRequest(Asked):
     seed: int = Field(0, ge=0, lt=2**63, description="Sampling: the same seed gives the same output.")
     prefix: str = Field("", description="Text that every output begins with.")
     split: bool = Field(True, description="Translate sentence by sentence; false: whole, unless it is too long.")
+    protect: bool | None = Field(
+        None, description="Keep numbers, times, addresses and tags as they are. [where the model was trained for it]"
+    )
     warnings: bool = Field(False, description="Also answer what speaks against a translation.")
     attention: bool = Field(False, description="Also answer every attention weight.")
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Ich habe Hunger.", "nbest": 2}]})
-
-
-class AttentionRequest(Asked):
-    """A text to look at, and what to change in the model meanwhile."""
-
-    text: str = Field(description="One text.")
-    model: Model = None
-    beam: Beam = None
-    off: Heads = Field(
-        default_factory=dict, description="Heads to switch off, by the attention's name and counted from 0."
-    )
-    temperature: float = Field(
-        1.0, ge=0.01, le=100, description="Of every attention: below 1 is sharper, above 1 flatter."
-    )
-    hard: bool = Field(False, description="Every attention looks at one place only.")
-    walk: bool = Field(False, description="Also answer the computation's other numbers: queries, keys, values …")
-
-    model_config = ConfigDict(
-        json_schema_extra={"examples": [{"text": "Ich habe Hunger.", "off": {"decoder.0.cross_attention": [1]}}]}
-    )
 
 
 class ScoreRequest(Asked):
@@ -68,7 +48,7 @@ class ScoreRequest(Asked):
 
 
 class Doubt(Answered):
-    kind: Literal["unseen", "spelled", "repeated", "short", "long", "copied"]
+    kind: Literal["unseen", "spelled", "repeated", "short", "long", "copied", "lost"]
     side: Literal["source", "target"]
     words: list[int] = Field(description="Which words of that side's part, counted from 0.")
     text: str = Field(description="Those words.")
@@ -81,7 +61,15 @@ class Translated(Answered):
     token_log_probabilities: list[float] = Field(description="Of each token, then of the end if it was written.")
     finish_reason: Literal["end", "length", "empty"]
     parts: int = Field(description="How many parts the text was translated in.")
-    warnings: list[Doubt] | None = Field(None, description="Reasons to look again, if asked for.")
+    confidence: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Comparable between texts: the sentence chrF / 100 to be expected, if the model tells.",
+    )
+    warnings: list[Doubt] | None = Field(
+        None, description="Reasons to look again, if asked for or if a number, address or tag is lost."
+    )
     alternatives: list[Translated] | None = Field(None, description="The n best, if more than one was asked for.")
     attention: list[dict[str, Any]] | None = Field(
         None, description="One scene per part, if asked for; docs/files.md describes it."
@@ -91,11 +79,6 @@ class Translated(Answered):
 class TranslateAnswer(Answered):
     model: str
     translations: list[Translated]
-
-
-class AttentionAnswer(Answered):
-    model: str
-    scenes: list[dict[str, Any]] = Field(description="One per part of the text; docs/files.md describes it.")
 
 
 class Scored(Answered):

@@ -10,22 +10,24 @@ from regard import config
 from regard.config.translation import SETTINGS
 from regard.data import pairs
 from regard.data.cleaning import Report
+from regard.data.mixture import read_split
 from regard.data.prepare import Builder
 from regard.models.conv import Convolutional
 from regard.models.rnn import Recurrent, RecurrentAttention
 from regard.models.transformer import Transformer
-from regard.notes import note
+from regard.notes import detail
 from regard.tasks.task import DryRunner, Task, Trained
 from regard.tasks.translation import verbs
 from regard.tasks.translation.assets import TranslationAssets, open_prepared
-from regard.tasks.translation.engine import choose_engine
-from regard.tasks.translation.judging import JUDGE
+from regard.tasks.translation.engine import about, choose_engine
+from regard.tasks.translation.exporting import export
+from regard.tasks.translation.glass_box import GLASS_BOX
+from regard.tasks.translation.judging import JUDGE, examples_of
 from regard.tasks.translation.training import (
     TranslationTraining,
     dry_run_batch,
     dry_run_loss,
     dry_run_sizes,
-    read_split,
     survey,
 )
 from regard.tasks.translation.translator import Translator
@@ -41,19 +43,19 @@ def load(
     trained: Trained,
     name: str | Path,
     *,
-    engine: str = "native",
+    engine: str = "auto",
     int8: bool = False,
     shortlist: bool = False,
     workers: int = 1,
+    to: str | None = None,
 ) -> Translator:
-    """A Translator, and what decodes for it; `workers` 0 is one process for each core, and a GPU needs no company."""
+    """A Translator into a language `to` of those that it knows, and what decodes for it; `workers` 0 is one process for each core, and a GPU needs no company."""
     workers = (workers or cores()) if trained.model.device.type == "cpu" else 1
     chosen = choose_engine(trained, name, engine, int8=int8, shortlist=shortlist, workers=workers)
-    if notice := getattr(chosen, "notice", ""):
-        note(notice)
+    detail(f"{name} is decoded by {about(chosen)}")
     translator = Translator(trained.model, trained.assets.tokenizer, trained.recipe, trained.provenance, chosen)
     translator.origin = name
-    return translator
+    return translator if to is None else translator.to(to)
 
 
 def serve(app: FastAPI, service: Service) -> None:
@@ -63,9 +65,9 @@ def serve(app: FastAPI, service: Service) -> None:
 
 
 def front_page(service: Service, folders: Sequence[Path]) -> str:
-    from regard.tasks.translation.routes import live_page
+    from regard.tasks.translation import routes
 
-    return live_page(service, folders)
+    return routes.front_page(service, folders)
 
 
 TASK = Task(
@@ -87,7 +89,10 @@ TASK = Task(
     evaluate=verbs.evaluate,
     score=verbs.score,
     view=verbs.view,
+    examples=examples_of,
+    glass_box=GLASS_BOX,
     judge=JUDGE,
     embed=verbs.embed,
+    export=export,
     neighbours=verbs.neighbours,
 )

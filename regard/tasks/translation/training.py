@@ -6,7 +6,7 @@ S sentences · K source positions · T target positions
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -16,21 +16,23 @@ import torch
 from torch import Tensor
 
 from regard import config
-from regard.data.batching import Position, TokenBatches, pad
-from regard.data.corpus import read_pairs, require_aligned
-from regard.data.ids import PairIds
+from regard.data.augmentation import Augmentation, Ids, LineBatches
+from regard.data.batching import Position, Rows, in_batches, pad
+from regard.data.corpus import require_aligned
 from regard.data.lexicon import lexicon
+from regard.data.mixture import Mixture, read_direction
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
-from regard.decoding.batches import in_batches
 from regard.decoding.options import Search
 from regard.errors import DataError
-from regard.evaluation.scores import bleu
+from regard.evaluation.scores import bleu, sentence_chrf
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.shortlist import Lexicon
 from regard.tasks.task import ENOUGH_EXAMPLES
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.translation.assets import TranslationAssets
+from regard.tasks.translation.confidence import ENOUGH, calibrate
+from regard.tasks.translation.confidence import NAME as CONFIDENCE
 from regard.tasks.translation.movie import choose_probes, record_probes
 from regard.tasks.translation.native import decode
 from regard.tasks.translation.warnings import LONG_ENOUGH, USUAL_RATIO
@@ -38,6 +40,7 @@ from regard.training.loss import Loss, projected_loss
 from regard.training.trainable import Finished, MicroBatch
 
 SENTENCE = 25  # tokens of a made-up sentence
+CALIBRATED = 200  # validation sentences that are translated for the confidence, each time a model is written
 ENOUGH_PAIRS = 1_000  # to say what lengths are usual
 
 
@@ -53,25 +56,46 @@ class TranslationTraining:
         self.train, self.valid = prepared.train, prepared.valid
         self.sentences: int = prepared.report.sentences
         budget = max(1, recipe.training.batch_tokens // micro_batches)
-        self.batches = TokenBatches(self.train.lengths, budget, recipe.training.seed)
+        seed, data = recipe.training.seed, recipe.data
+        directions = data.directions
+        weights = [each.weight for each in directions]
+        self.mixture = Mixture(prepared.report.sizes("train"), weights, data.temperature, seed) if data.corpus else None
+        self.tags = [[self.tokenizer.tag(tag) for tag in each.tags] for each in directions]
+        self.valid_tags = [
+            tags for tags, size in zip(self.tags, prepared.report.sizes("valid"), strict=True) for _ in range(size)
+        ]
+        self.batches = LineBatches(self.train.lengths, budget, seed, data.join, data.max_tokens, self.mixture)
+        self.augmentation = Augmentation(self.train, self.tokenizer, data, seed)
         self.sources, self.references = self._validation_text()
         self.probes = choose_probes(self.sources, self.references, self.tokenizer, recipe.training.probes)
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
-        taken, after = self.batches.take(Position(*position), count)
-        parts = [
-            MicroBatch(rows, int(self.train.lengths[rows, 1].sum()) + len(rows)) for rows in taken
-        ]  # each END counts
+        taken, after = self.batches.take_lines(Position(*position), count)
+        batches = [self._tagged(batch.lines, self.augmentation.pairs(batch)) for batch in taken]
+        parts = [MicroBatch(pairs, sum(len(target) + 1 for _, target in pairs)) for pairs in batches]  # each END counts
         return parts, (after.epoch, after.index)
 
-    def loss(self, model: Model, batch: np.ndarray) -> Loss:
-        return translation_loss(model, *self._tensors(self.train, batch), self.recipe.training.label_smoothing)
+    def _tagged(self, lines: list[Rows], pairs: list[tuple[Ids, Ids]]) -> list[tuple[Ids, Ids]]:
+        """Before each source, what its direction and its corpus are called."""
+        if self.mixture is None or not any(self.tags):
+            return pairs
+        owners = [self.mixture.owner(int(rows[0])) for rows in lines]
+        return [
+            (np.concatenate([np.array(self.tags[owner], dtype=np.int64), source]), target)
+            for owner, (source, target) in zip(owners, pairs, strict=True)
+        ]
+
+    def loss(self, model: Model, batch: list[tuple[np.ndarray, np.ndarray]]) -> Loss:
+        return translation_loss(model, *self._tensors(batch), self.recipe.training.label_smoothing)
 
     def validate(self, model: Model) -> dict[str, float]:
         """Plain loss per token of the whole validation text, and BLEU of some of its sentences decoded greedily."""
         total, tokens = 0.0, 0
         for rows in in_batches(self.valid.lengths.max(1).tolist(), self.recipe.training.batch_tokens, 1):
-            tensors = self._tensors(self.valid, np.array(rows))
+            tensors = self._tensors([
+                (np.concatenate([np.array(self.valid_tags[row], dtype=np.int64), self.valid.source(row)]), self.valid.target(row))
+                for row in rows
+            ])  # fmt: skip
             total += translation_loss(model, *tensors, smoothing=0.0).plain.item()
             tokens += int((tensors[2] != PAD).sum())
         greedy = Search(beam=1, length_penalty="none")
@@ -90,13 +114,27 @@ class TranslationTraining:
 
     def finish(self, averaged: Callable[[], Model]) -> Finished:
         # All but one in a thousand sources are at most this long: what the model can be trusted with.
-        longest = int(np.quantile(self.train.lengths[:, 0], 0.999))
+        longest = int(np.quantile(self.batches.line_lengths(0)[:, 0], 0.999))
         told = {
             "source_tokens": longest,
             "source_sentences": self.sentences,
             "length_ratio": usual_ratio(self.train.lengths),
+            **self._calibration(averaged),
         }
         return Finished(TranslationAssets(self.tokenizer, self._lexicon), provenance=told)
+
+    def _calibration(self, written: Callable[[], Model]) -> dict[str, Any]:
+        """What probabilities say of quality, learned from some validation sentences as `translate` would write them."""
+        step = math.ceil(len(self.sources) / CALIBRATED)
+        sources, references = self.sources[::step], self.references[::step]
+        if len(sources) < ENOUGH:
+            return {}
+        settings = self.recipe.decoding
+        search = Search(settings.beam, length_penalty=settings.length_penalty, alpha=settings.alpha)
+        found = [best[0] for best in decode(written(), sources, search, settings)]
+        texts = [self.tokenizer.decode(each.tokens) for each in found]
+        means = [float(np.mean(each.token_log_probabilities or [0.0])) for each in found]
+        return {CONFIDENCE: calibrate(means, sentence_chrf(texts, references))}
 
     @cached_property
     def _lexicon(self) -> Lexicon:
@@ -104,10 +142,10 @@ class TranslationTraining:
         table, frequent = lexicon(self.train, self.tokenizer.size("source"), self.tokenizer.size("target"))
         return Lexicon(torch.from_numpy(table), torch.from_numpy(frequent))
 
-    def _tensors(self, ids: PairIds, rows: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+    def _tensors(self, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[Tensor, Tensor, Tensor]:
         """Source [S, K], and target as the decoder reads it and as it should write it [S, T]."""
-        source = pad([ids.source(row) for row in rows], end=True)
-        targets = [ids.target(row) for row in rows]
+        source = pad([source for source, _ in pairs], end=True)
+        targets = [target for _, target in pairs]
         arrays = (source, pad(targets, start=True), pad(targets, end=True))
         source_ids, read, wanted = (torch.from_numpy(array).to(self.device, non_blocking=True) for array in arrays)
         return source_ids, read, wanted
@@ -115,13 +153,16 @@ class TranslationTraining:
     def _validation_text(self) -> tuple[list[list[int]], list[str]]:
         """Sentences to decode, none too long, spread evenly over the file: many corpora are sorted by length."""
         data = self.recipe.data
-        sources, targets = zip(*read_pairs(data.valid, data, "valid"), strict=True)
-        encoded = self.tokenizer.encode_all(sources, "source"), self.tokenizer.encode_all(targets, "target")
-        kept = [
-            (source, reference)
-            for source, target, reference in zip(*encoded, targets, strict=True)
-            if 0 < len(source) <= data.max_tokens and 0 < len(target) <= data.max_tokens
-        ]
+        kept: list[tuple[list[int], str]] = []
+        for direction, tags in zip(data.directions, self.tags, strict=True):
+            pairs = list(read_direction(direction, "valid"))
+            sources, targets = [source for source, _ in pairs], [target for _, target in pairs]
+            encoded = self.tokenizer.encode_all(sources, "source"), self.tokenizer.encode_all(targets, "target")
+            kept += [
+                ([*tags, *source], reference)
+                for source, target, reference in zip(*encoded, targets, strict=True)
+                if 0 < len(source) <= data.max_tokens and 0 < len(target) <= data.max_tokens
+            ]
         chosen = kept[:: math.ceil(len(kept) / self.recipe.training.validate_sentences)]
         return [source for source, _ in chosen], [reference for _, reference in chosen]
 
@@ -130,11 +171,6 @@ def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor,
     """Only real positions are computed, and projected onto the vocabulary."""
     states = model(source, read, packed=True)  # [N, D]
     return projected_loss(states, model.output.weight, wanted[wanted != PAD], smoothing)
-
-
-def read_split(data: config.ParallelText, split: str) -> Iterator[tuple[str, str]]:
-    """The pairs of `train`, `valid` or a test set."""
-    return read_pairs(data.files_of(split), data, split)
 
 
 def survey(recipe: config.TranslationRecipe, split: str, examples: Iterator[tuple[str, str]]) -> Iterator[str]:
@@ -146,7 +182,7 @@ def survey(recipe: config.TranslationRecipe, split: str, examples: Iterator[tupl
     for pair in islice(examples, ENOUGH_EXAMPLES):
         read += 1
         skipped += not all(pair) or max(sum(map(bool, side.split(" "))) for side in pair) > data.max_tokens
-    if read == ENOUGH_EXAMPLES and len(data.files_of(split)) == 2:
+    if read == ENOUGH_EXAMPLES and not data.corpus and len(data.files_of(split)) == 2:
         require_aligned(data.files_of(split), data)
     if split not in ("train", "valid") or 2 * skipped <= read:
         return

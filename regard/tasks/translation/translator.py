@@ -7,25 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from copy import copy
 from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from regard import config
-from regard.attention.changes import change_of, changed
 from regard.attention.record import record
 from regard.cancellation import check_cancelled
-from regard.data.batching import pad
-from regard.data.corpus import read_pairs
+from regard.config.translation import tag_of
+from regard.data.batching import in_batches, pad
+from regard.data.mixture import read_split
+from regard.data.sentences import space_between
 from regard.data.tokenizer import END, UNKNOWN, Side, Tokenizer
-from regard.decoding.batches import in_batches
-from regard.decoding.engine import Engine
-from regard.decoding.options import Hypothesis, Search, check_values, refuse_idle
+from regard.decoding.options import Engine, Hypothesis, Search, check_values, refuse_idle
 from regard.decoding.trace import Trace
 from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
@@ -33,27 +32,31 @@ from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.alternatives import alternatives
 from regard.tasks.provenance import told_count, told_range, told_scores
 from regard.tasks.registry import count_parameters
+from regard.tasks.switches import Switchable
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.confidence import confidence, told_calibration
+from regard.tasks.translation.engine import FastEngine, about, watched_of
 from regard.tasks.translation.native import Native, coverages, known_pairs, length_limit, log_probabilities
+from regard.tasks.translation.protection import Protected, lost_values, protected, require_placeholders
 from regard.tasks.translation.results import Options, PairScore, Translation, concatenate
 from regard.tasks.translation.search_steps import search_steps
 from regard.tasks.translation.splitting import Part, split_text
 from regard.tasks.translation.warnings import USUAL_RATIO, Doubt, doubts
 from regard.tasks.translation.workers import native_of
 from regard.tasks.vectors import Reading, TextVectors, Window
+from regard.view.inside import SHOWN_POSITIONS, Stack, shape_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
 
-SHOWN_POSITIONS = 64
-OF_TEXT = ("prefix", "split", "warnings")  # options that the search knows nothing of
-NO_SPACES = {"zh", "zho", "chi", "cmn", "yue", "chinese", "mandarin", "cantonese", "ja", "jpn", "japanese"}
+OF_TEXT = ("prefix", "split", "protect", "warnings")  # options that the search knows nothing of
 
 
-class Translator(TextVectors):
+class Translator(TextVectors, Switchable):
     """A model, its tokenizer and its recipe, ready to translate."""
 
+    model: Model
     recipe: config.TranslationRecipe
     sides = ("source", "target")
 
@@ -68,12 +71,46 @@ class Translator(TextVectors):
         """An engine of our own has the model in the form that it computes with; that one is then looked at and scored with
         too, so that `model` itself is held no longer than its owner does."""
         self.engine = Native(model) if engine is None else engine
-        native = native_of(self.engine)
+        native = native_of(self.engine.native if isinstance(self.engine, FastEngine) else self.engine)
         computing = native.model if native is not None and isinstance(native.model, Model) else model
         self.model, self.tokenizer, self.recipe = computing.eval(), tokenizer, recipe
         self.provenance = provenance or {}
         self.longest = told_count(self.provenance, "source_tokens", recipe.data.max_tokens)
         self.sentences = told_count(self.provenance, "source_sentences", 1)
+        self._calibration = told_calibration(self.provenance)
+        self.data = recipe.data
+        """As the recipe has it; in `recipe.data`, the languages are those of the direction."""
+        self.tags: list[int] = []
+        """Before every source: into which language."""
+        if len(self.targets) > 1:
+            self._turn(self.targets[0])
+
+    @property
+    def targets(self) -> list[str]:
+        """The languages that the model translates into."""
+        return self.data.target_languages
+
+    def to(self, language: str) -> Translator:
+        """The same model, translating into one of its languages."""
+        known = self.targets
+        if len(known) == 1 and language != known[0]:
+            raise UsageError(f"this model translates into {known[0]} only, not into {language!r}")
+        if language not in known:
+            raise UsageError(f"this model translates into {', '.join(known)}, not into {language!r}")
+        turned = copy(self)
+        if len(known) > 1:
+            turned._turn(language)
+        return turned
+
+    def _turn(self, language: str) -> None:
+        """Languages and tag of the first direction into a language."""
+        source, target = next(each.languages for each in self.data.directions if each.languages[1] == language)
+        self.recipe = replace(self.recipe, data=replace(self.data, source_language=source, target_language=target))
+        self.tags = [self.tokenizer.tag(tag_of(language))]
+
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Source ids as the model reads them."""
+        return [[*self.tags, *ids] for ids in self.tokenizer.encode_all(texts, "source")]
 
     @overload
     def translate(self, text: str, **options: Unpack[Options]) -> Translation: ...
@@ -102,6 +139,8 @@ class Translator(TextVectors):
         search, settings = self.search_options(**options)
         prefix, split = self._prefix(options), options.get("split", True)
         check_flags(split=split, warnings=options.get("warnings", False))  # before anything is read
+        self._protects(options)
+        search = replace(search, coverage=options.get("warnings", False))
         return self._blocks(texts, look_ahead, search, settings, prefix, options)
 
     def search_options(self, **given: Any) -> tuple[Search, config.Decoding]:
@@ -146,14 +185,40 @@ class Translator(TextVectors):
                 if not isinstance(text, str):
                     raise UsageError(f"text {number} (counting from 0) is {shown(text)}, not a string")
             parts = [self.split(text, options.get("split", True)) for text in block]
-            sources = self.tokenizer.encode_all([part.text for of_text in parts for part in of_text], "source")
+            read = protected([part.text for of_text in parts for part in of_text], self._protects(options))
             prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
-            decoded = self.engine.decode(sources, search, settings, prefixes)
-            doubted = self._doubts(sources, decoded) if options.get("warnings") else repeat(None)
-            found = zip(decoded, doubted, strict=False)
+            read, decoded = self._decode(read, search, settings, prefixes)
+            doubted = self._doubts(read, decoded) if options.get("warnings") else repeat(None)
+            found = zip(read, decoded, doubted, strict=False)
             for of_text in parts:
                 yield self._join(of_text, [next(found) for _ in of_text], search.nbest, options.get("warnings", False))
             before += len(block)
+
+    def _decode(
+        self, read: list[Protected], search: Search, settings: config.Decoding, prefixes: list[list[int]]
+    ) -> tuple[list[Protected], list[list[Hypothesis]]]:
+        """Hypotheses of every part, and how it was read in the end: once more without placeholders if one was lost."""
+
+        def decoded(parts: list[Protected], begun: list[list[int]]) -> list[list[Hypothesis]]:
+            return self.engine.decode(self._encoded(parts), search, settings, begun)
+
+        read, found = list(read), decoded(read, prefixes)
+        again = [number for number, part in enumerate(read) if part.lost_in(found[number][0], self.tokenizer)]
+        if again:
+            plain = [read[number].plain() for number in again]
+            for number, part, best in zip(
+                again, plain, decoded(plain, [prefixes[number] for number in again]), strict=True
+            ):
+                read[number], found[number] = part, best
+        return read, found
+
+    def _encoded(self, read: Sequence[Protected]) -> list[list[int]]:
+        return self._encode([part.text for part in read])
+
+    def _protects(self, options: Options) -> bool:
+        asked = options.get("protect")
+        check_flags(protect=bool(asked) if asked is None else asked)
+        return require_placeholders(self.tokenizer, asked)
 
     def split(self, text: str, sentences: bool = True) -> list[Part]:
         """The parts in which a text is translated: as many sentences each as a line of the training text had; without
@@ -194,61 +259,81 @@ class Translator(TextVectors):
         """Of each part of a text, how many tokens are read, its end included, and how many an output may have."""
         _, settings = self.search_options(**options)
         prefix = len(self._prefix(options))
-        for number, part in enumerate(self.split(text, options.get("split", True))):
-            read = self._tokens(part.text)
-            yield read + 1, length_limit(read, settings, self.model.max_positions, 0 if number else prefix)
+        texts = [part.text for part in self.split(text, options.get("split", True))]
+        for number, part in enumerate(protected(texts, self._protects(options))):
+            for each in (part, part.plain()) if part.values else (part,):  # read again if a value is lost
+                (ids,) = self._encoded([each])
+                limit = length_limit(len(ids), settings, self.model.max_positions, 0 if number else prefix)
+                yield len(ids) + 1, limit
 
     def _tokens(self, text: str) -> int:
-        return len(self.tokenizer.encode(text, "source"))
+        """As many as the model may have to read: a placeholder can take one more than what it stands for."""
+        (part,) = protected([text], self.tokenizer.has_placeholders)
+        return max(map(len, self._encoded([part, part.plain()] if part.values else [part]))) - len(self.tags)
 
-    def _doubts(self, sources: list[list[int]], decoded: list[list[Hypothesis]]) -> list[list[Doubt]]:
+    def _doubts(self, read: list[Protected], decoded: list[list[Hypothesis]]) -> list[list[Doubt]]:
         """Of the best translation of each part, what speaks against it."""
+        sources = self._encoded(read)
         targets = [list(best[0].tokens) for best in decoded]
-        covered: dict[int, NDArray[np.float32]] = {}
-        if "cross" in self.model.attention_names():
-            lengths = [1 + max(map(len, pair)) for pair in zip(sources, targets, strict=True)]
+        covered = {number: best[0].coverage for number, best in enumerate(decoded) if best[0].coverage is not None}
+        untold = [number for number in range(len(decoded)) if number not in covered]
+        if untold and "cross" in self.model.attention_names():
+            lengths = [1 + max(len(sources[number]), len(targets[number])) for number in untold]
             for batch in in_batches(lengths, self.recipe.decoding.batch_tokens, 1):
                 check_cancelled()
-                pairs = [sources[index] for index in batch], [targets[index] for index in batch]
-                covered.update(zip(batch, coverages(self.model, *pairs), strict=True))
+                numbers = [untold[place] for place in batch]
+                pairs = [sources[number] for number in numbers], [targets[number] for number in numbers]
+                covered.update(zip(numbers, coverages(self.model, *pairs), strict=True))
+        showing = [self.tokenizer.showing(part.values) for part in read]
         return [
             doubts(
-                self.tokenizer.tokens([*source, END], "source"),
-                self.tokenizer.tokens(target, "target"),
-                covered.get(number),
+                shown.tokens([*source[len(self.tags) :], END], "source"),
+                shown.tokens(target, "target"),
+                None if number not in covered else covered[number][len(self.tags) :],
                 told_range(self.provenance, "length_ratio", USUAL_RATIO),
             )
-            for number, (source, target) in enumerate(zip(sources, targets, strict=True))
+            for number, (shown, source, target) in enumerate(zip(showing, sources, targets, strict=True))
         ]
 
     def _join(
-        self, parts: list[Part], found: list[tuple[list[Hypothesis], list[Doubt] | None]], nbest: int, warned: bool
+        self,
+        parts: list[Part],
+        found: list[tuple[Protected, list[Hypothesis], list[Doubt] | None]],
+        nbest: int,
+        warned: bool,
     ) -> Translation:
         """One translation from those of a text's parts; alternatives pair the n-th best of each part."""
         ranks = [
             concatenate(
                 parts,
-                [self._read(best[min(rank, len(best) - 1)], None if rank else doubted) for best, doubted in found],
-                self._glue,
+                [
+                    self._read(part, best[min(rank, len(best) - 1)], None if rank else doubted)
+                    for part, best, doubted in found
+                ],
+                space_between(self.recipe.data.target_language),
             )
-            for rank in range(max((len(best) for best, _ in found), default=0))
+            for rank in range(max((len(best) for _, best, _ in found), default=0))
         ] or [Translation("", 0.0, [], [], "empty", parts=0, warnings=[] if warned else None)]
         return replace(ranks[0], alternatives=ranks) if nbest > 1 else ranks[0]
 
-    @property
-    def _glue(self) -> str:
-        """What stands between two sentences of the target language, which is given as a code or by its name."""
-        return "" if language_code(self.recipe.data.target_language).partition(" ")[0] in NO_SPACES else " "
-
-    def _read(self, hypothesis: Hypothesis, doubted: list[Doubt] | None) -> Translation:
+    def _read(self, part: Protected, hypothesis: Hypothesis, doubted: list[Doubt] | None) -> Translation:
+        shown = self.tokenizer.showing(part.values)
+        text = shown.line(hypothesis.tokens)
+        lost = lost_values(part, text) if self.tokenizer.has_placeholders else []
         return Translation(
-            text=self.tokenizer.line(hypothesis.tokens),
+            text=text,
             score=hypothesis.score,
-            tokens=self.tokenizer.tokens(hypothesis.tokens, "target"),
+            tokens=shown.tokens(hypothesis.tokens, "target"),
             token_log_probabilities=list(hypothesis.token_log_probabilities),
             finish_reason=hypothesis.finish_reason,
-            warnings=doubted,
+            warnings=[*(doubted or ()), *lost] if lost else doubted,
+            confidence=confidence(self._calibration, hypothesis.token_log_probabilities),
         )
+
+    @property
+    def decoded_by(self) -> str:
+        """Which engine decodes, and why it is this one."""
+        return about(self.engine)
 
     @property
     def source_language(self) -> str:
@@ -290,7 +375,7 @@ class Translator(TextVectors):
         for text in (*sources, *targets):
             if not isinstance(text, str):
                 raise UsageError(f"score compares texts; it was given {shown(text)}")
-        read, written = self.tokenizer.encode_all(sources, "source"), self.tokenizer.encode_all(targets, "target")
+        read, written = self._encode(sources), self.tokenizer.encode_all(targets, "target")
         for source, target in zip(read, written, strict=True):
             self._check_length(source, "source")
             self._check_length(target, "target")
@@ -307,7 +392,7 @@ class Translator(TextVectors):
 
     def score_cost(self, sources: Sequence[str], targets: Sequence[str]) -> list[int]:
         """Of each pair, how many tokens `score` computes."""
-        sides = self.tokenizer.encode_all(sources, "source"), self.tokenizer.encode_all(targets, "target")
+        sides = self._encode(sources), self.tokenizer.encode_all(targets, "target")
         return [len(source) + len(target) + 2 for source, target in zip(*sides, strict=True)]
 
     def _logits(self, source_ids: list[int], target_ids: list[int]) -> Tensor:
@@ -327,7 +412,7 @@ class Translator(TextVectors):
 
     def _reading(self, text: str) -> Reading:
         """Whole, or cut where it is longer than the model was trained for."""
-        encoded = self.tokenizer.encode_all([part.text for part in self.split(text, sentences=False)], "source")
+        encoded = self._encode([part.text for part in self.split(text, sentences=False)])
         return Reading([Window([*ids, END], len(ids) + 1) for ids in encoded])
 
     def _states(self, windows: Sequence[Window]) -> Tensor:
@@ -338,7 +423,7 @@ class Translator(TextVectors):
         return (self.model.source_embedding if side == "source" else self.model.target_embedding).table
 
     def _training_lines(self, recipe: config.TranslationRecipe, side: Side) -> Iterator[str]:
-        pairs = read_pairs(recipe.data.files_of("train"), recipe.data, "train")
+        pairs = read_split(recipe.data, "train")
         return (source if side == "source" else target for source, target in pairs)
 
     def about_long(self, cut: int, windowed: int) -> str:
@@ -386,17 +471,23 @@ class Translator(TextVectors):
     def _attention(self, parts: list[str], part: int, options: Options) -> Attention:
         search, settings = self.search_options(**options)
         prefix = self._prefix(options) if part == 0 else []
-        source_ids = self.tokenizer.encode(parts[part], "source")
+        (read,) = protected([parts[part]], self._protects(options))
+        (source_ids,) = self._encoded([read])
         best, watched, trace = self._watched(source_ids, search, settings, prefix)
+        if read.lost_in(best, self.tokenizer):
+            read = read.plain()
+            (source_ids,) = self._encoded([read])
+            best, watched, trace = self._watched(source_ids, search, settings, prefix)
+        shown = self.tokenizer.showing(read.values)
         written = [*best.tokens, END] if best.finish_reason == "end" else list(best.tokens)
         if not written:
             raise UsageError("there is nothing to look at: max_ratio and max_extra leave no room to write")
         return replace(
-            self._look(parts[part], source_ids, written),
+            self._look(parts[part], source_ids, written, shown),
             parts=len(parts),
-            steps=search_steps(trace, self.tokenizer),
+            steps=search_steps(trace, shown),
             search={**vars(search)},
-            beside=None if watched.tokens == best.tokens else self.tokenizer.line(watched.tokens),
+            beside=None if watched.tokens == best.tokens else shown.line(watched.tokens),
         )
 
     def _watched(
@@ -406,7 +497,7 @@ class Translator(TextVectors):
 
         They are one search, unless another program decodes: it cannot be watched, and ours is made beside it.
         """
-        native, trace = native_of(self.engine), Trace(search.width)
+        native, trace = watched_of(self.engine, search), Trace(search.width)
         best = None if native else self.engine.decode([source_ids], search, settings, [prefix])[0][0]
         watched = (native or Native(self.model)).decode([source_ids], search, settings, [prefix], trace)[0][0]
         return watched if best is None else best, watched, trace
@@ -418,38 +509,46 @@ class Translator(TextVectors):
 
         `temperature` and `hard` are of every attention in the model. Only what this thread computes is changed.
         """
-        if not isinstance(self.engine, Native) and (off or hard or temperature != 1.0):
+        engine = self.engine.native if isinstance(self.engine, FastEngine) else self.engine
+        if not isinstance(engine, Native) and (off or hard or temperature != 1.0):
             raise UsageError("only the native engine in one process can be changed; load without engine and workers")
-        return changed(self.model, off, temperature, hard)
+        return super().changed(off, temperature, hard)
 
-    def _look(self, text: str, source_ids: list[int], written: list[int]) -> Attention:
-        """What the model attends to when it writes a known target."""
+    def _look(self, text: str, source_ids: list[int], written: list[int], shown: Tokenizer) -> Attention:
+        """What the model attends to when it writes a known target, as a tokenizer shows it."""
         with record(self.model) as seen:  # one position for each token that was written
             logits = self._logits(source_ids, written[:-1])
         names = self.attention_names()
         positions = self.model.position_table(max(SHOWN_POSITIONS, len(source_ids) + 1, len(written)))
-        settings = {name: value for name, value in vars(self.recipe.model).items() if isinstance(value, str | int)}
         return Attention(
             title=self.recipe.name,
             text=text,
-            translation=self.tokenizer.line(written),
-            source_tokens=self.tokenizer.tokens([*source_ids, END], "source"),
-            target_tokens=self.tokenizer.tokens(written, "target"),
+            translation=shown.line(written),
+            source_tokens=shown.tokens([*source_ids, END], "source"),
+            target_tokens=shown.tokens(written, "target"),
             weights={
                 kind: torch.stack([seen[module]["weights"][0] for module in modules]).cpu().numpy()
                 for kind, modules in names.items()
             },
             names=names,
-            silent={
-                kind: [list(change_of(self.model.get_submodule(module)).silent) for module in modules]
-                for kind, modules in names.items()
-            },
+            silent=self.silent_heads(),
             facts=self.facts(),
-            shape={**settings, "vocabulary": logits.size(-1)},
-            alternatives=alternatives(logits, written, self.tokenizer),
+            shape={**shape_of(self.recipe.model), "vocabulary": logits.size(-1)},
+            stacks=stacks_of(self.recipe.model),
+            alternatives=alternatives(logits, written, shown),
             positions=None if positions is None else positions.detach().cpu().numpy(),
             record=seen,
         )
+
+
+def stacks_of(settings: config.Model) -> list[Stack]:
+    """The layers of a Transformer that can be walked through; a plug-in's may compute anything."""
+    if type(settings) is not config.Transformer:
+        return []
+    return [
+        Stack("encoder", "source", "source_embedding", "encoder", settings.encoder_layers, "memory"),
+        Stack("decoder", "target", "target_embedding", "decoder", settings.decoder_layers, "next", cross=True),
+    ]
 
 
 def check_flags(**flags: object) -> None:

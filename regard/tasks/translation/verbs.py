@@ -22,12 +22,12 @@ from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.evaluation import TranslationTest, sets_to_test
 from regard.tasks.translation.evaluation import evaluate as evaluate_on
 from regard.tasks.translation.movie_file import load_movie
-from regard.tasks.translation.page import scenes_of, write_page
 from regard.tasks.translation.results import PairScore
 from regard.tasks.translation.terminal import draw
 from regard.tasks.translation.translator import Translator
 from regard.tasks.vectors import TextVectors
 from regard.tasks.verbs import load
+from regard.view.scenes import scenes_of, write_page
 
 Pairs = Iterator[tuple[str, str]]
 
@@ -42,25 +42,28 @@ def evaluate(
     paper: bool = False,
     output: str | Path | None = None,
     save: bool = False,
-    engine: str = "native",
+    engine: str = "auto",
     int8: bool = False,
     shortlist: bool = False,
     workers: int = 1,
     split: bool = True,
+    protect: bool | None = None,
+    to: str | None = None,
 ) -> Iterator[TranslationTest]:
     """Each test set translated and scored; the translations become files of the folder `output`."""
-    if save and (int8 or shortlist or engine != "native"):
+    if save and (int8 or shortlist or engine not in ("auto", "native")):
         raise UsageError("`save` stores what the model itself scores; leave out `engine`, `int8` and `shortlist`")
+    engine = "native" if save else engine
     translator = load(
-        model, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers
+        model, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers, to=to
     )  # fmt: skip
-    sets = sets_to_test(translator, model, data, source, target)
+    sets = [each for each in sets_to_test(translator, model, data, source, target) if to is None or each.to in ("", to)]
     files = {each.name: Path(output) / f"{each.name}.txt" for each in sets} if output is not None else {}
     keep_apart(files.values(), (file for each in sets for file in each.files))
     if output is not None:
         Path(output).mkdir(parents=True, exist_ok=True)
     for each in sets:
-        found = evaluate_on(translator, each, paper=paper, beam=beam, split=split)
+        found = evaluate_on(translator, each, paper=paper, beam=beam, split=split, protect=protect)
         if output is not None:
             files[each.name].write_text("".join(f"{text}\n" for text in found.texts), encoding="utf-8")
         yield found
@@ -73,13 +76,14 @@ def score(
     *,
     source: str | Path | None = None,
     target: str | Path | None = None,
+    to: str | None = None,
 ) -> Iterator[PairScore]:
     """Of each pair how probable the target is; two files, or pairs, or lines that hold both."""
     if isinstance(texts, list | tuple) and any(isinstance(each, str) and "\t" not in each for each in texts):
         raise UsageError(
             "a translation is scored with its source: lines of source, tab and target, or files by `source` and `target`"
         )
-    translator = load(model, task="translation")
+    translator = load(model, task="translation", engine="native", to=to)
     return stream_scores(translator, *given_pairs(texts, source, target), look_ahead)
 
 
@@ -148,10 +152,11 @@ def view(
     text: str | None = None,
     *,
     beam: int | None = None,
-    engine: str = "native",
+    engine: str = "auto",
     int8: bool = False,
     shortlist: bool = False,
     split: bool = True,
+    protect: bool | None = None,
 ) -> SeenTranslation:
     """Every attention weight of the very text that `translate` writes with the same options."""
     movie = load_movie(find_model(model).parent)
@@ -160,7 +165,8 @@ def view(
     text = require_text(model, text, "it has no movie to take it from")
     translator = load(model, task="translation", engine=engine, int8=int8, shortlist=shortlist)
     with progress() as bar:
-        seen = list(bar.track(translator.attentions(text, beam=beam, split=split), description="Looking"))
+        looks = translator.attentions(text, beam=beam, split=split, protect=protect)
+        seen = list(bar.track(looks, description="Looking"))
     if len(seen) > 1:
         note(f"the text is shown in the {len(seen)} parts in which it is translated")
     return SeenTranslation(seen, movie)
@@ -168,9 +174,9 @@ def view(
 
 def embed(model: str | Path, *, device: str = "cpu", int8: bool = False) -> TextVectors:
     """The encoder reads; in 8 bits what it makes of a text is rounded."""
-    return load(model, device, task="translation", int8=int8)
+    return load(model, device, task="translation", engine="native", int8=int8)
 
 
 def neighbours(model: str | Path, *, side: str | None = None, words: Iterable[str] | None = None) -> WordVectors:
     """Of the source's or the target's words; of the target's unless asked."""
-    return load(model, task="translation").word_vectors(side, words)
+    return load(model, task="translation", engine="native").word_vectors(side, words)

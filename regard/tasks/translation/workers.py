@@ -27,9 +27,8 @@ from torch import Tensor
 
 from regard import config
 from regard.allocator import keep_memory
-from regard.decoding.batches import in_batches
-from regard.decoding.engine import Engine
-from regard.decoding.options import Hypothesis, Search
+from regard.data.batching import in_batches
+from regard.decoding.options import Engine, Hypothesis, Search
 from regard.errors import UsageError
 from regard.models.sharing import copy_for_processes
 from regard.tasks.translation.native import Native
@@ -46,7 +45,7 @@ class WorkerPool:
     """An engine that shares the batches of another among processes."""
 
     def __init__(self, engine: Engine, workers: int) -> None:
-        self.engine, self.workers = engine, workers
+        self.engine, self.workers, self.about = engine, workers, "native"
         self._pool: ProcessPoolExecutor | None = None
         self._forget: Callable[[], object] = lambda: None  # what the processes were told of
 

@@ -49,6 +49,7 @@ const SAY = {
     ko: "서버가 응답하지 않습니다. 실행 중인지 확인해 주세요.",
   },
   broken: { en: "The answer broke off.", ko: "응답이 중간에 끊겼습니다." },
+  inside: { en: "Look inside: words, walk, heads to switch", ko: "모델 속 들여다보기: 단어, 계산 과정, 헤드 끄기" },
   programs: { en: "Programs ask by a JSON API: ", ko: "프로그램에서는 JSON API로 물을 수 있습니다: " },
 };
 const SHOWN = 20; // labels; a model may know thousands
@@ -140,7 +141,11 @@ function draw() {
   part.submit.textContent = say(running ? SAY.stop : SAY.ask[model().path]);
   form.setAttribute("aria-busy", String(Boolean(running)));
   element("title").textContent = model().title;
-  element("programs").replaceChildren(say(SAY.programs), make("a", { href: "docs" }, "docs"));
+  element("programs").replaceChildren(
+    ...(server.look ? [make("a", { href: "look" }, say(SAY.inside)), make("br")] : []),
+    say(SAY.programs),
+    make("a", { href: "docs" }, "docs"),
+  );
   element("answer").replaceChildren(...shown());
 }
 

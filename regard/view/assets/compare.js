@@ -20,6 +20,10 @@ const COMPARE = {
 const compareState = { chosen: null, asked: "", answers: new Map() }; // of the text asked, model's name → promise
 
 // A model without any attention has no scenes; its text and probabilities come from /translate.
+// Those that write an output of their own.
+/** @type {(models: LiveModel[]) => LiveModel[]} */
+const comparable = (models) => models.filter((model) => model.beam !== null);
+
 /** @type {(model: LiveModel, beam: number | null, text: string) => Promise<Compared>} */
 async function askToCompare(model, beam, text) {
   if (Object.values(model.attentions).flat().length > 0) {
@@ -132,7 +136,8 @@ function fillColumn(column, answer, first) {
 /** @type {(root: HTMLElement) => void} */
 function drawCompare(root) {
   if (!page.live?.asked) return;
-  const { models, asked } = page.live;
+  const { asked } = page.live;
+  const models = comparable(page.live.models);
   compareState.chosen ??= new Set(models.slice(0, 2).map((model) => model.name));
   const names = compareState.chosen;
   const chosen = models.filter((model) => names.has(model.name));
@@ -186,6 +191,11 @@ function drawCompare(root) {
 view({
   id: "compare",
   title: COMPARE.title,
-  available: (scene) => scene !== null && page.live !== null && page.live.models.length > 1 && page.live.asked !== null,
+  available: (scene) =>
+    scene !== null &&
+    page.live !== null &&
+    page.live.model.beam !== null &&
+    comparable(page.live.models).length > 1 &&
+    page.live.asked !== null,
   draw: drawCompare,
 });

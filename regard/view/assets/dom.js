@@ -111,6 +111,17 @@ const languageButtons = (redraw) =>
     ),
   );
 
+// A share in per cent, as precise as it takes to be neither nothing nor, by rounding alone, all.
+/** @type {(share: number, least?: number) => string} */
+function percentage(share, least = 0) {
+  const percent = 100 * share;
+  const round = percent === 0 || (percent >= 10 && percent < 99.5) || percent >= 100;
+  const places = round ? (percent < 100 ? least : 0) : percent >= 0.1 ? 1 : 2;
+  const number = percent < 0.005 && percent > 0 ? percent.toPrecision(1) : percent.toFixed(places);
+  const text = percent < 100 && Number(number) >= 100 ? "99.9" : number;
+  return reader.language === "ko" ? `${text}%` : `${text} %`;
+}
+
 /** @type {Record<string, Both>} */
 const SPECIAL = {
   "<s>": { en: "start", ko: "시작" },

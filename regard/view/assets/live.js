@@ -1,11 +1,39 @@
 // A live model behind the page: a form to translate and to change the attention, and what the change did to the output.
 
 const LIVE = {
-  text: { en: "Text to translate", ko: "번역할 글" },
   placeholder: { en: "Type a sentence …", ko: "문장을 입력하세요 …" },
-  keys: {
-    en: "Enter translates, Shift + Enter starts a new line",
-    ko: "Enter로 번역하고 Shift + Enter로 줄을 바꿉니다",
+  // By what the task does with a text; another than these is looked at.
+  verbs: {
+    translate: {
+      text: { en: "Text to translate", ko: "번역할 글" },
+      keys: {
+        en: "Enter translates, Shift + Enter starts a new line",
+        ko: "Enter로 번역하고 Shift + Enter로 줄을 바꿉니다",
+      },
+      submit: { en: "Translate", ko: "번역하기" },
+      busy: { en: "Translating …", ko: "번역 중 …" },
+      same: { en: "The change leaves the translation as it is.", ko: "이 변경으로는 번역이 달라지지 않습니다." },
+    },
+    classify: {
+      text: { en: "Text to classify", ko: "분류할 글" },
+      keys: {
+        en: "Enter classifies, Shift + Enter starts a new line",
+        ko: "Enter로 분류하고 Shift + Enter로 줄을 바꿉니다",
+      },
+      submit: { en: "Classify", ko: "분류하기" },
+      busy: { en: "Classifying …", ko: "분류 중 …" },
+      same: { en: "The change leaves the decision as it is.", ko: "이 변경으로는 판단이 달라지지 않습니다." },
+    },
+    look: {
+      text: { en: "Text to look at", ko: "살펴볼 글" },
+      keys: {
+        en: "Enter reads, Shift + Enter starts a new line",
+        ko: "Enter로 읽고 Shift + Enter로 줄을 바꿉니다",
+      },
+      submit: { en: "Read", ko: "읽기" },
+      busy: { en: "Reading …", ko: "읽는 중 …" },
+      same: { en: "The change leaves the perplexity as it is.", ko: "이 변경으로는 퍼플렉서티가 달라지지 않습니다." },
+    },
   },
   empty: { en: "Type a sentence first.", ko: "먼저 문장을 입력해 주세요." },
   model: { en: "Model", ko: "모델" },
@@ -22,16 +50,13 @@ const LIVE = {
     ko: "모든 쿼리가 가장 점수가 높은 키 하나만 봅니다.",
   },
   off: { en: "Heads off: {0}", ko: "꺼진 헤드: {0}" },
-  reset: { en: "Reset", ko: "되돌리기" },
-  translate: { en: "Translate", ko: "번역하기" },
-  busy: { en: "Translating …", ko: "번역 중 …" },
+  reset: { en: "Reset", ko: "초기화" },
   examples: {
     en: "Type a sentence above and look inside the model, or begin with one of these:",
     ko: "위에 문장을 입력하고 모델 속을 들여다보세요. 아래 문장으로 시작할 수도 있습니다.",
   },
   trained: { en: "As trained", ko: "학습된 그대로" },
   now: { en: "Now", ko: "지금" },
-  same: { en: "The change leaves the translation as it is.", ko: "이 변경으로는 번역이 달라지지 않습니다." },
   long: {
     en: "The text has {0} characters; this server takes at most {1}.",
     ko: "글이 {0}자입니다. 이 서버는 {1}자까지 받습니다.",
@@ -145,6 +170,13 @@ class Live {
   get model() {
     return this.models[this.part.model.selectedIndex] ?? this.models[0];
   }
+  get words() {
+    const { verb } = this.model;
+    return verb === "translate" || verb === "classify" ? LIVE.verbs[verb] : LIVE.verbs.look;
+  }
+  get canChange() {
+    return Object.keys(this.model.attentions).length > 0;
+  }
   get temperature() {
     return Number(this.part.temperature.value);
   }
@@ -152,7 +184,7 @@ class Live {
     return [...this.off.values()].reduce((sum, heads) => sum + heads.size, 0);
   }
   get isChanged() {
-    return this.headsOff > 0 || this.temperature !== 1 || this.part.hard.checked;
+    return this.canChange && (this.headsOff > 0 || this.temperature !== 1 || this.part.hard.checked);
   }
 
   // One form for the page's whole life: text, focus and caret survive when all else is drawn again.
@@ -239,9 +271,12 @@ class Live {
 
   refresh() {
     const { part } = this;
-    part.text.setAttribute("aria-label", say(LIVE.text));
+    part.text.setAttribute("aria-label", say(this.words.text));
     part.text.placeholder = say(LIVE.placeholder);
     for (const name of namesOf(this.labels)) nameIn(this.labels[name]).textContent = say(LIVE[name]);
+    this.labels.beam.hidden = this.model.beam === null;
+    this.labels.temperature.hidden = !this.canChange;
+    this.labels.hard.hidden = !this.canChange;
     this.labels.temperature.title = say(LIVE.temperatureHint);
     this.labels.hard.title = say(LIVE.hardHint);
     part.beam.placeholder = String(this.model.beam ?? say(LIVE.usual));
@@ -252,8 +287,8 @@ class Live {
       .join("\n");
     part.reset.textContent = say(LIVE.reset);
     part.reset.hidden = !this.isChanged;
-    part.submit.textContent = say(this.running ? LIVE.busy : LIVE.translate);
-    part.keys.textContent = say(LIVE.keys);
+    part.submit.textContent = say(this.running ? this.words.busy : this.words.submit);
+    part.keys.textContent = say(this.words.keys);
     for (const each of [this.root, element("view")]) each.setAttribute("aria-busy", String(Boolean(this.running)));
     document.body.classList.toggle("stale", this.stale);
     part.error.textContent = this.error;
@@ -274,13 +309,13 @@ class Live {
     /** @type {(shown: { trained: string, now: string }) => HTMLElement} */
     const drawn = ({ trained, now }) =>
       trained === now
-        ? make("p", { class: "muted" }, say(LIVE.same))
+        ? make("p", { class: "muted" }, say(this.words.same))
         : make("dl", {}, line("trained", trained, now), line("now", now, trained));
     this.part.effect.replaceChildren(...(this.shown ? [drawn(this.shown)] : []));
   }
 
   drawExamples() {
-    const examples = page.scene || this.running ? [] : (this.settings.examples ?? []);
+    const examples = page.scene || this.running ? [] : this.model.examples;
     this.part.examples.replaceChildren(
       ...(examples.length === 0
         ? []
@@ -350,12 +385,12 @@ class Live {
     return {
       model: this.model.name,
       text: this.part.text.value.trim(),
-      beam: this.part.beam.valueAsNumber || null,
+      beam: this.model.beam === null ? null : this.part.beam.valueAsNumber || null,
       off: Object.fromEntries(
         [...this.off].map(([name, heads]) => [name, [...heads].sort((one, other) => one - other)]),
       ),
-      temperature: this.temperature,
-      hard: this.part.hard.checked,
+      temperature: this.canChange ? this.temperature : 1,
+      hard: this.canChange && this.part.hard.checked,
       walk: false,
     };
   }
@@ -368,7 +403,7 @@ class Live {
       const body = { ...asked, off: {}, temperature: 1, hard: false, walk: false };
       /** @type {AttentionAnswer} */
       const { scenes } = await askServer("attention", body, signal);
-      this.trained = { key, text: wholeText(scenes) };
+      this.trained = { key, text: outcomeOf(scenes) };
     }
     return this.trained.text;
   }
@@ -390,12 +425,12 @@ class Live {
       /** @type {AttentionAnswer} */
       const { scenes } = await askServer("attention", asked, signal);
       if (!isChanged)
-        this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: wholeText(scenes) };
+        this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: outcomeOf(scenes) };
       const trained = await this.unchanged(asked, signal);
       return () => {
         this.asked = asked;
         this.stale = false;
-        this.shown = isChanged ? { trained, now: wholeText(scenes) } : null;
+        this.shown = isChanged ? { trained, now: outcomeOf(scenes) } : null;
         show(scenes);
       };
     });
@@ -442,6 +477,13 @@ class Live {
     this.running = null;
     finish();
   }
+}
+
+// What a change may change, in one line.
+/** @type {(scenes: Scene[]) => string} */
+function outcomeOf(scenes) {
+  const surprise = scenes[0]?.surprise;
+  return surprise ? `${say(FRAME.perplexity)}: ${perplexityText(surprise.perplexity)}` : (answerText(scenes) ?? "");
 }
 
 /** @type {(settings: LiveSettings) => void} */

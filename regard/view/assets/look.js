@@ -22,26 +22,40 @@ const LOOK = {
       ko: "디코더 셀프 어텐션: 디코더가 이미 쓴 것 가운데 어디를 보았는지 나타냅니다. 뒤에 올 것은 마스크로 가려집니다.",
     },
   },
+  // Of a model that only reads.
+  reading: {
+    encoder: {
+      en: "Self-attention: which parts of the text each part of the text looked at.",
+      ko: "셀프 어텐션: 글의 각 부분이 글의 어느 부분을 보았는지 나타냅니다.",
+    },
+    decoder: {
+      en: "Self-attention with a causal mask: where the model looked back in order to predict each token; what comes later is masked.",
+      ko: "인과 마스크를 쓴 셀프 어텐션: 모델이 각 토큰을 예측하기 위해 앞의 어디를 보았는지 나타냅니다. 뒤에 올 것은 마스크로 가려집니다.",
+    },
+    source: { en: "Text", ko: "글" },
+    target: { en: "To predict", ko: "예측할 토큰" },
+    read: { en: "Read before", ko: "앞서 읽은 것" },
+  },
   sides: {
     source: { en: "Source", ko: "원문" },
     target: { en: "Output", ko: "출력" },
     read: { en: "Written before", ko: "앞서 쓴 것" },
   },
-  key: { en: "{0} · looked at", ko: "{0} · 보이는 쪽" },
-  query: { en: "{0} · looking", ko: "{0} · 보는 쪽" },
-  kind: { en: "Kind of attention", ko: "어텐션의 종류" },
+  key: { en: "{0} · looked at", ko: "{0} · 주목받는 쪽" },
+  query: { en: "{0} · looking", ko: "{0} · 주목하는 쪽" },
+  kind: { en: "Kind of attention", ko: "어텐션 종류" },
   layer: { en: "Layer", ko: "층" },
   nthLayer: { en: "Layer {0}", ko: "{0}층" },
   head: { en: "Head", ko: "헤드" },
   mean: { en: "mean", ko: "평균" },
   max: { en: "max", ko: "최댓값" },
-  words: { en: "Whole words", ko: "단어로 묶기" },
+  words: { en: "Whole words", ko: "단어로 합치기" },
   hint: {
     en: "Point at a word to see where it looks and who looks at it. Arrow keys walk, Enter pins, Escape releases.",
-    ko: "단어를 가리키면 그 단어가 보는 곳과 그 단어를 보는 곳이 나타납니다. 화살표 키로 옮기고 Enter로 고정하며 Escape로 풉니다.",
+    ko: "단어를 가리키면 그 단어가 보는 곳과 그 단어를 보는 곳이 나타납니다. 화살표 키로 옮기고 Enter로 고정하며 Esc로 해제합니다.",
   },
   looks: { en: "looks at", ko: "보는 곳:" },
-  seen: { en: "is looked at by", ko: "이것을 보는 곳:" },
+  seen: { en: "is looked at by", ko: "이 단어를 보는 곳:" },
   nobody: { en: "nobody", ko: "없음" },
   map: { en: "Weights", ko: "가중치" },
   overview: { en: "Every layer and head", ko: "모든 층과 헤드" },
@@ -64,6 +78,8 @@ const LOOK = {
   },
 };
 
+/** @type {(scene: Scene) => boolean} */
+const onlyReads = ({ decision, surprise }) => Boolean(decision || surprise);
 const MERGED = /** @type {const} */ (["mean", "max"]); // ways to put all heads together
 const FAINT = 0.03; // lighter looks get no line, lest they cover the others
 /** @type {(head: Head) => string} */
@@ -270,7 +286,12 @@ function drawLook(root, scene) {
   const map = words ? mergeWords(whole, queries.words, keys.words) : whole;
   const units = { query: unitsOf(queries, words), key: unitsOf(keys, words) };
   /** @type {(side: Side) => string} */
-  const nameOf = (side) => say(LOOK.sides[namesOf(LOOK.sides).find((name) => scene[name] === side) ?? "source"]);
+  const nameOf = (side) =>
+    say(
+      (onlyReads(scene) ? LOOK.reading : LOOK.sides)[
+        namesOf(LOOK.sides).find((name) => scene[name] === side) ?? "source"
+      ],
+    );
   const titles = { query: say(LOOK.query, nameOf(queries)), key: say(LOOK.key, nameOf(keys)) };
   const marked = { query: marksOf(scene, queries), key: marksOf(scene, keys) };
   const shares = head !== "max";
@@ -292,7 +313,7 @@ function drawLook(root, scene) {
   root.addEventListener("keydown", (event) => event.key === "Escape" && band.release());
   root.append(
     controls(scene),
-    make("p", { class: "muted" }, say(LOOK.meaning[kind])),
+    make("p", { class: "muted" }, say(kind !== "cross" && onlyReads(scene) ? LOOK.reading[kind] : LOOK.meaning[kind])),
     ...warningsOf(scene),
     band.root,
     make(
@@ -304,4 +325,9 @@ function drawLook(root, scene) {
   );
 }
 
-view({ id: "look", title: LOOK.title, available: (scene) => scene !== null, draw: drawLook });
+view({
+  id: "look",
+  title: LOOK.title,
+  available: (scene) => scene !== null && namesOf(scene.attention).length > 0,
+  draw: drawLook,
+});

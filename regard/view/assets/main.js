@@ -2,8 +2,8 @@
 
 const FRAME = {
   caution: {
-    en: "Attention shows where information may flow. It is not by itself an explanation of why the model wrote what it wrote.",
-    ko: "어텐션은 정보가 흐를 수 있는 곳을 보여 줄 뿐, 모델이 왜 그렇게 썼는지를 그 자체로 설명하지는 않습니다.",
+    en: "Attention shows where information may flow. It is not by itself an explanation of what the model answered.",
+    ko: "어텐션은 정보가 흐를 수 있는 곳을 보여 줄 뿐, 모델이 왜 그렇게 답했는지를 그 자체로 설명하지는 않습니다.",
   },
   part: { en: "Part {0} of {1}", ko: "{1}개 중 {0}번째 부분" },
   alone: {
@@ -12,6 +12,9 @@ const FRAME = {
   },
   parts: { en: "Part of the text", ko: "글의 부분" },
   views: { en: "Views", ko: "보기" },
+  perplexity: { en: "perplexity per word", ko: "단어당 퍼플렉서티" },
+  words: { en: "words and line ends", ko: "단어와 줄 끝" },
+  tokens: { en: "tokens", ko: "토큰" },
 };
 // Facts come with English names; those that models of regard have are known in Korean, too.
 /** @type {Record<string, string>} */
@@ -19,17 +22,56 @@ const FACTS = {
   languages: "언어",
   parameters: "매개변수",
   "training pairs": "학습 문장 쌍",
+  "training texts": "학습 텍스트",
+  labels: "라벨 수",
+  vocabulary: "어휘",
+  "context in tokens": "문맥(토큰 수)",
   updates: "업데이트",
 };
 /** @type {(name: string) => string} */
 const factName = (name) =>
-  reader.language === "ko" ? (FACTS[name] ?? name.replace(/^(\S+) on (.+)$/, "$2의 $1")) : name;
+  reader.language === "ko"
+    ? (FACTS[name] ?? name.replace(/^(\S+) on test$/, "테스트 $1").replace(/^(\S+) on (.+)$/, "$2의 $1"))
+    : name;
+
+// What the model made of a text: its translation, its label, or how probable it found it; nothing if it says nothing.
+/** @type {(scenes: Scene[]) => string | null} */
+function answerText(scenes) {
+  const [first] = scenes;
+  if (first?.decision) return decisionText(first.decision);
+  return first?.surprise ? null : wholeText(scenes);
+}
+
+/** @type {(perplexity: number) => string} */
+const perplexityText = (perplexity) => (perplexity < 1e6 ? perplexity.toFixed(2) : perplexity.toExponential(2));
+
+// What a language model found of the whole text, before the facts of the model.
+/** @type {(scene: Scene) => [string, string][]} */
+const findingsOf = ({ surprise, target }) =>
+  surprise
+    ? [
+        [say(FRAME.perplexity), perplexityText(surprise.perplexity)],
+        [say(FRAME.words), surprise.words.toLocaleString("en")],
+        [say(FRAME.tokens), target.tokens.length.toLocaleString("en")],
+      ]
+    : [];
 
 // What was read and what was written. A text of several parts comes whole, then the part that the views show.
+// The text of one part; a classifier's windows share one text, and each has its own words.
+/** @type {(scene: Scene) => string} */
+const partText = ({ source, decision }) =>
+  decision
+    ? source.words.reduce((text, { first, text: word }) => {
+        if (isSpecial(source.tokens[first])) return text;
+        return text + (text && source.tokens[first].startsWith("▁") ? " " : "") + word;
+      }, "")
+    : source.text;
+
 /** @type {() => HTMLElement[]} */
 function drawTexts() {
   const { scene, scenes } = page;
   const several = scenes.length > 1;
+  const answer = answerText(scenes);
   /** @type {(text: string, id: string) => HTMLElement} */
   const source = (text, id) => make("p", { class: "sentence", id, dir: "auto" }, text);
   /** @type {(text: string, id: string) => HTMLElement} */
@@ -39,8 +81,8 @@ function drawTexts() {
     make(
       "div",
       { class: several ? "texts whole" : "texts" },
-      !page.live && source(wholeText(scenes, "source"), "source"),
-      translation(wholeText(scenes), "translation"),
+      !page.live && source(scene.decision ? scene.source.text : wholeText(scenes, "source"), "source"),
+      answer !== null && translation(answer, "translation"),
       scene.parts > scenes.length && make("p", { class: "muted" }, say(FRAME.alone, scene.parts)),
     ),
     several &&
@@ -62,12 +104,12 @@ function drawTexts() {
             make(
               "option",
               { selected: each === scene },
-              `${say(FRAME.part, index + 1, scenes.length)}: ${each.source.text}`,
+              `${say(FRAME.part, index + 1, scenes.length)}: ${partText(each)}`,
             ),
           ),
         ),
-        source(scene.source.text, "part-source"),
-        translation(scene.target.text, "part-translation"),
+        source(partText(scene), "part-source"),
+        !scene.decision && translation(scene.target.text, "part-translation"),
       ),
   ].filter(isThere);
 }
@@ -80,8 +122,8 @@ function drawHeader() {
     make(
       "dl",
       { class: "facts" },
-      ...Object.entries(scene.facts).map(([name, value]) =>
-        make("div", {}, make("dt", {}, factName(name)), make("dd", {}, value)),
+      ...[...findingsOf(scene), ...Object.entries(scene.facts).map(([name, value]) => [factName(name), value])].map(
+        ([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)),
       ),
     );
   const header = element("header");
@@ -154,8 +196,8 @@ function show(scenes) {
   page.scenes = scenes;
   page.scene = scenes[0] ?? null;
   if (page.scene) {
-    if (!(choice.kind in page.scene.attention)) choice.kind = namesOf(page.scene.attention)[0];
-    const layers = attentionOf(page.scene, choice.kind).weights.shape[0];
+    if (!(choice.kind in page.scene.attention)) choice.kind = namesOf(page.scene.attention)[0] ?? "encoder";
+    const layers = page.scene.attention[choice.kind]?.weights.shape[0] ?? 1; // a recurrent model has none to look at
     choice.layer = page.kept ? Math.min(choice.layer, layers - 1) : layers - 1;
     choice.query = null;
     page.kept = true; // from now on what the reader chose stays

@@ -123,7 +123,10 @@ const UNFINISHED = "\ufffd"; // stands for a character whose bytes are not yet c
 const stepsState = { position: 0, timer: undefined }; // kept when the page is drawn again
 
 /** @type {(share: number) => string} */
-const shareText = (share) => (share > 0 && share < 0.001 ? `< ${percent("0.1")}` : percent((100 * share).toFixed(1)));
+const shareText = (share) =>
+  share > 0 && share < 0.001
+    ? `< ${percent("0.1")}`
+    : percent(Math.min(share < 1 ? 99.9 : 100, 100 * share).toFixed(1));
 /** @type {(number: number, digits?: number) => string} */
 const signed = (number, digits = 2) => number.toFixed(digits).replace("-", "−");
 
@@ -608,6 +611,7 @@ view({
   id: "steps",
   address: "decoding",
   title: STEPS.title,
-  available: (scene) => scene !== null && Math.max(scene.alternatives.length, scene.steps.length) > 0,
+  available: (scene) =>
+    scene !== null && !scene.surprise && Math.max(scene.alternatives.length, scene.steps.length) > 0,
   draw: drawSteps,
 });

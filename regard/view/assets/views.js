@@ -8,7 +8,7 @@
  *   scene: Scene | null, // the one shown
  *   movie: Movie | null,
  *   live: Live | null, // set by live.js when a server answers behind the page
- *   wanted: string | undefined, // the view that the reader asked for …
+ *   wanted: string | undefined, // the view that the reader asked for; none: the first …
  *   view: string | undefined, // … and the one that is shown, because the other may have nothing to show yet
  *   kept: boolean, // whether what the reader chose stays when other scenes come
  *   choice: Choice,
@@ -19,8 +19,8 @@ const page = {
   scene: null,
   movie: null,
   live: null,
-  wanted: "look",
-  view: "look",
+  wanted: undefined,
+  view: undefined,
   kept: false,
   choice: { kind: "cross", layer: 0, head: "mean", words: false, query: null },
 };

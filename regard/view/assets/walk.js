@@ -11,6 +11,7 @@ let walkWatch = null; // tells the map which part is on the screen
  * @typedef {{
  *   scene: Scene,
  *   walk: NonNullable<Scene["walk"]>,
+ *   stack: WalkStack,
  *   side: Stack,
  *   layers: number,
  *   layer: number,
@@ -46,14 +47,14 @@ let walkWatch = null; // tells the map which part is on the screen
 /** @type {(scene: Scene, walk: WalkPath["walk"]) => WalkPath} */
 function walkPath(scene, walk) {
   const { kind, layer, head, query } = page.choice;
-  const side = kind === "encoder" ? "encoder" : "decoder";
-  const written = scene[side === "encoder" ? "source" : "target"];
-  const layers = scene.shape[`${side}_layers`];
-  const count = written.tokens.length;
+  const stack = scene.stacks.find((each) => (each.kind === "encoder") === (kind === "encoder")) ?? scene.stacks[0];
+  const layers = stack.count;
+  const count = scene[stack.side].tokens.length;
   return {
     scene,
     walk,
-    side,
+    stack,
+    side: stack.kind,
     layers,
     layer: Math.min(layer, layers - 1),
     head: typeof head === "number" ? head : 0,
@@ -62,8 +63,8 @@ function walkPath(scene, walk) {
     biased: scene.shape.bias !== false,
     width: scene.shape.width,
     heads: scene.shape.heads,
-    size: scene.shape.width / scene.shape.heads,
-    read: scene[side === "encoder" ? "source" : "read"].tokens,
+    size: scene.shape.value_width || scene.shape.width / scene.shape.heads,
+    read: scene[stack.side === "source" ? "source" : "read"].tokens,
     number: 0,
   };
 }
@@ -71,12 +72,9 @@ function walkPath(scene, walk) {
 // Change some of side, layer, head and place.
 /** @type {(path: WalkPath, change: { side?: Stack, layer?: number, head?: number, place?: number | null }) => void} */
 function walkTo(path, change) {
-  const kind =
-    change.side === undefined || change.side === path.side
-      ? page.choice.kind
-      : change.side === "encoder"
-        ? "encoder"
-        : "cross";
+  const other = change.side !== undefined && change.side !== path.side;
+  const crosses = path.scene.stacks.some((each) => each.kind === change.side && each.cross);
+  const kind = !other ? page.choice.kind : crosses ? "cross" : (change.side ?? page.choice.kind);
   choose({
     kind,
     layer: change.layer ?? path.layer,
@@ -88,20 +86,20 @@ function walkTo(path, change) {
 /** @type {(path: WalkPath, module: string, name: string) => Tensor} */
 const walked = (path, module, name) => tensorOf(path.walk[module][name]);
 /** @type {(path: WalkPath, module: string, name: string, layer?: number) => Tensor} */
-const walkedLayer = (path, module, name, layer = path.layer) => walked(path, `${path.side}.${layer}.${module}`, name);
+const walkedLayer = (path, module, name, layer = path.layer) =>
+  walked(path, `${path.stack.layers}.${layer}.${module}`, name);
 
 // What stands around a layer's last sub-layer: a model may be without feed-forward.
 /** @type {(path: WalkPath, layer?: number) => string} */
 function walkLast(path, layer = path.layer) {
-  if (path.walk[`${path.side}.${layer}.after_feed_forward`]) return "after_feed_forward";
-  return path.side === "decoder" ? "after_cross" : "after_self";
+  if (path.walk[`${path.stack.layers}.${layer}.after_feed_forward`]) return "after_feed_forward";
+  return path.stack.cross ? "after_cross" : "after_self";
 }
 
 // The position's vector after a layer; after layer −1 it is the embedding.
 /** @type {(path: WalkPath, layer: number) => Tensor} */
 function walkState(path, layer) {
-  if (layer < 0)
-    return walked(path, path.side === "encoder" ? "source_embedding" : "target_embedding", "output").at(path.place);
+  if (layer < 0) return walked(path, path.stack.embedding, "output").at(path.place);
   return walkedLayer(path, walkLast(path, layer), path.pre ? "added" : "normed", layer).at(path.place);
 }
 
@@ -194,7 +192,7 @@ function drawWalkStep(path, part, name, { values = [], shapes = [], body = [] } 
         { id: `walk-step-${part}-${step}` },
         make("span", { class: "number" }, String(++path.number)),
         make("h3", {}, say(title)),
-        make("span", { class: "section" }, `§ ${section}`),
+        section !== "" && make("span", { class: "section" }, `§ ${section}`),
       ),
       make("div", { class: "equations" }, ...lines.map((line) => setMath(line))),
       make("p", { class: "explanation" }, say(text, ...values)),
@@ -211,14 +209,13 @@ function drawWalkStep(path, part, name, { values = [], shapes = [], body = [] } 
 
 /** @type {(path: WalkPath) => HTMLElement[]} */
 function drawWalkStart(path) {
-  const { scene, side, place, width, read, layer } = path;
+  const { scene, stack, side, place, width, read, layer } = path;
   /** @type {(name: string) => Tensor} */
-  const embedding = (name) =>
-    walked(path, side === "encoder" ? "source_embedding" : "target_embedding", name).at(place);
+  const embedding = (name) => walked(path, stack.embedding, name).at(place);
   const written = side === "decoder" ? readable(scene.target.tokens[place]) : "";
   const root = Math.sqrt(width);
   const steps = [
-    drawWalkStep(path, "start", `token.${side}`, {
+    drawWalkStep(path, "start", scene.surprise ? "token.reader" : `token.${side}`, {
       values: [place, read.length, readable(read[place]), written],
       shapes: [["w", read.length]],
     }),
@@ -343,8 +340,8 @@ function drawWalkAttention(path, part, before) {
     drawWalkStep(path, part, "output", {
       values: [width, walkBias(path, "^{O}")],
       shapes: [
-        ["Z", width],
-        ["W^{O}", width, width],
+        ["Z", path.heads * path.size],
+        ["W^{O}", path.heads * path.size, width],
       ],
       body: [drawWalkStrips({ name: "o", tensor: output })],
     }),
@@ -417,24 +414,22 @@ function drawWalkScores(path, part, { kind, tokens, keys, query, key, scores, sc
   ];
 }
 
-/** @type {(share: number) => string} */
-const walkPercent = (share) => percent((100 * share).toFixed(share >= 0.1 || share === 0 ? 0 : share >= 0.001 ? 1 : 2));
 /** @type {(share: number) => HTMLElement} */
 const drawWalkBar = (share) =>
   make(
     "td",
     { class: "share" },
     make("span", { class: "bar", style: { width: `${(100 * share).toFixed(2)}%` } }),
-    make("span", {}, walkPercent(share)),
+    make("span", {}, percentage(share)),
   );
-/** @type {(heads: (Node | string)[], rows: HTMLElement[]) => HTMLElement} */
-const drawWalkTable = (heads, rows) =>
+/** @type {(heads: (Node | string)[], rows: HTMLElement[], kind?: string) => HTMLElement} */
+const drawWalkTable = (heads, rows, kind) =>
   make(
     "div",
     { class: "scroller", tabindex: 0, role: "group" },
     make(
       "table",
-      {},
+      { class: kind },
       make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
       make("tbody", {}, ...rows),
     ),
@@ -520,13 +515,13 @@ function drawWalkMerge(path, part, { keys, weights, answers }) {
   const best = (head) => {
     const row = weights.at(head, path.place).values;
     const index = row.indexOf(Math.max(...row));
-    return say(WALK.looks, walkPercent(row[index]), keys[index]);
+    return say(WALK.looks, percentage(row[index]), keys[index]);
   };
   return drawWalkStep(path, part, "merge", {
-    values: [path.heads, path.size, path.width],
+    values: [path.heads, path.size, path.heads * path.size],
     shapes: [
       ["z", path.size],
-      ["Z", path.width],
+      ["Z", path.heads * path.size],
     ],
     body: [
       drawWalkStrips(
@@ -644,18 +639,30 @@ function drawWalkEnd(path) {
   const y = pre ? "y" : "x";
   const product = tied ? `${y} E^{⊤}` : `${y} W`;
   const final = pre ? [drawWalkNorm(path, "end", walkState(path, layers - 1), state, "final")] : [];
+  const came = say(scene.surprise ? WALK.came : WALK.written);
   if (!choice) return final;
   const written = scene.target.tokens[place];
   const rest = Math.max(0, 1 - choice.probabilities.reduce((sum, each) => sum + each, 0));
   const rows = choice.tokens.map((token, index) =>
-    drawWalkNext(token, signedNumber(choice.logits[index]), choice.probabilities[index], token === written),
+    drawWalkNext(token, signedNumber(choice.logits[index]), choice.probabilities[index], token === written && came),
   );
   if (!choice.tokens.includes(written))
-    rows.push(drawWalkNext(written, say(WALK.rank, choice.rank), choice.probability, true));
+    rows.push(drawWalkNext(written, say(WALK.rank, choice.rank), choice.probability, came));
   return [
     ...final,
     drawWalkStep(path, "end", "logits", {
-      values: [vocabulary.toLocaleString(), product, say(tied ? WALK_ASIDES.tied : WALK_ASIDES.untied)],
+      values: [
+        vocabulary.toLocaleString(),
+        product,
+        [
+          say(tied ? WALK_ASIDES.tied : WALK_ASIDES.untied),
+          scene.shape.clusters && say(WALK_ASIDES.clusters, scene.shape.clusters),
+          scene.shape.pointer && say(WALK_ASIDES.pointer),
+        ]
+          .filter(isThere)
+          .filter(Boolean)
+          .join(" "),
+      ],
       shapes: [
         [y, width],
         [tied ? "E^{⊤}" : "W", width, vocabulary],
@@ -663,37 +670,115 @@ function drawWalkEnd(path) {
       ],
       body: [drawWalkKeys(choice.tokens, Float32Array.from(choice.logits))],
     }),
-    drawWalkStep(path, "end", "next", {
-      values: [
-        vocabulary.toLocaleString(),
-        (vocabulary - choice.tokens.length).toLocaleString(),
-        (100 * rest).toFixed(1),
-      ],
+    drawWalkStep(path, "end", scene.surprise ? "next.reader" : "next", {
+      values: [vocabulary.toLocaleString(), (vocabulary - choice.tokens.length).toLocaleString(), percentage(rest)],
       shapes: [["P", vocabulary]],
       body: [drawWalkTable([say(WALK.token), say(WALK.logit), say(WALK.probability)], rows)],
     }),
   ];
 }
 
-/** @type {(token: string, logit: string, probability: number, written: boolean) => HTMLElement} */
-const drawWalkNext = (token, logit, probability, written) =>
+/** @type {(token: string, logit: string, probability: number, mark: string | false) => HTMLElement} */
+const drawWalkNext = (token, logit, probability, mark) =>
   make(
     "tr",
-    { "aria-current": written && "true" },
-    make(
-      "th",
-      { scope: "row" },
-      make("bdi", tokenLook(token), readable(token)),
-      written && make("small", {}, say(WALK.written)),
-    ),
+    { "aria-current": mark && "true" },
+    make("th", { scope: "row" }, make("bdi", tokenLook(token), readable(token)), mark && make("small", {}, mark)),
     make("td", {}, logit),
     drawWalkBar(probability),
   );
 
+// A classifier's end: all positions become one vector, and that a score for each label.
+/** @type {(path: WalkPath) => HTMLElement[]} */
+function drawWalkLabel(path) {
+  const { scene, place, pre, width, layers } = path;
+  const states = walked(path, "model", "states");
+  const state = states.at(place);
+  const pooled = walked(path, "model", "pooled");
+  const pooling = scene.shape.pooling ?? "max";
+  const count = states.shape[0];
+  const wins = [...pooled.values].filter((value, index) => value === state.values[index]).length;
+  const steps = pre ? [drawWalkNorm(path, "label", walkState(path, layers - 1), state, "final")] : [];
+  steps.push(
+    drawWalkStep(path, "label", `pool.${pooling}`, {
+      values: [count, wins, width, pre ? "y" : "x"],
+      shapes: [
+        [pre ? "Y" : "X", count, width],
+        ["p", width],
+      ],
+      body: [drawWalkStrips({ name: `${pre ? "y" : "x"}_{t}`, tensor: state }, { name: "p", tensor: pooled })],
+    }),
+  );
+  if (!scene.decision?.logits.length) return steps;
+  return [...steps, drawWalkLogits(path, scene.decision), drawWalkDecision(path, scene.decision)];
+}
+
+// In the order of the model's labels; the scores of n-grams are added if it has them.
+/** @type {(path: WalkPath, decision: Decision) => HTMLElement} */
+function drawWalkLogits(path, { labels, logits }) {
+  const [attended, ngrams] = logits;
+  /** @type {(values: number[]) => HTMLElement[]} */
+  const cells = (values) => values.map((value) => make("td", {}, signedNumber(value)));
+  const rows = labels.map((label, index) =>
+    make(
+      "tr",
+      {},
+      make("th", { scope: "row" }, make("bdi", {}, label)),
+      ...cells(ngrams ? [attended[index], ngrams[index], attended[index] + ngrams[index]] : [attended[index]]),
+    ),
+  );
+  return drawWalkStep(path, "label", ngrams ? "scores.label.ngrams" : "scores.label", {
+    values: [labels.length],
+    shapes: [
+      ["W", path.width, labels.length],
+      ["ℓ", labels.length],
+    ],
+    body: [
+      drawWalkTable(
+        [say(WALK_PARTS.label), setMath("p W + b"), ...(ngrams ? [say(WALK.ngrams), setMath("ℓ")] : [])],
+        rows,
+        "numbers",
+      ),
+    ],
+  });
+}
+
+/** @type {(path: WalkPath, decision: Decision) => HTMLElement} */
+function drawWalkDecision(path, { labels, logits, temperature, label, window }) {
+  const sums = labels.map((_, index) => logits.reduce((sum, each) => sum + each[index], 0) / temperature);
+  const exponentials = sums.map((each) => Math.exp(each - Math.max(...sums)));
+  const total = exponentials.reduce((sum, each) => sum + each, 0);
+  const order = [...labels.keys()].sort((one, other) => sums[other] - sums[one]).slice(0, 20);
+  const rows = order.map((index) =>
+    drawWalkNext(
+      labels[index],
+      signedNumber(sums[index]),
+      exponentials[index] / total,
+      labels[index] === label && say(WALK.decided),
+    ),
+  );
+  return drawWalkStep(path, "label", temperature === 1 ? "decide.plain" : "decide.calibrated", {
+    values: [labels.length, signedNumber(temperature), particle(signedNumber(temperature), "으로", "로")],
+    shapes: [["P", labels.length]],
+    body: [
+      drawWalkTable([say(WALK_PARTS.label), say(WALK.logit), say(WALK.probability)], rows),
+      path.scene.parts > 1 && make("p", { class: "muted" }, say(WALK.windows, window, path.scene.parts)),
+    ],
+  });
+}
+
+// What follows a stack of layers: the part of the walk, what draws it, and how the walk is introduced where it comes last.
+/** @type {Record<WalkStack["end"], { part: WalkPart, draw: (path: WalkPath) => HTMLElement[], tells: (scene: Scene) => keyof typeof WALK.introductions }>} */
+const WALK_ENDS = {
+  memory: { part: "memory", draw: drawWalkMemory, tells: () => "label" },
+  next: { part: "end", draw: drawWalkEnd, tells: ({ surprise }) => (surprise ? "reader" : "translator") },
+  label: { part: "label", draw: drawWalkLabel, tells: () => "label" },
+};
+
 // The parts of the walk in order, each with the vector that enters it.
 /** @type {(path: WalkPath) => HTMLElement[]} */
 function drawWalkParts(path) {
-  const { side, layer, place, pre } = path;
+  const { stack, layer, place, pre } = path;
   const entering = walkState(path, layer - 1);
   /** @type {(around: string) => Tensor} */
   const after = (around) => walkedLayer(path, around, pre ? "added" : "normed").at(place);
@@ -702,9 +787,10 @@ function drawWalkParts(path) {
     ["start", drawWalkStart(path)],
     ["self", drawWalkAttention(path, "self", entering)],
   ];
-  if (side === "decoder") parts.push(["cross", drawWalkAttention(path, "cross", after("after_self"))]);
-  parts.push(["feed", drawWalkFeedForward(path, after(side === "decoder" ? "after_cross" : "after_self"))]);
-  parts.push(side === "decoder" ? ["end", drawWalkEnd(path)] : ["memory", drawWalkMemory(path)]);
+  if (stack.cross) parts.push(["cross", drawWalkAttention(path, "cross", after("after_self"))]);
+  parts.push(["feed", drawWalkFeedForward(path, after(stack.cross ? "after_cross" : "after_self"))]);
+  const last = WALK_ENDS[stack.end];
+  parts.push([last.part, last.draw(path)]);
   return parts.map(([part, steps]) =>
     make(
       "section",
@@ -722,22 +808,21 @@ function drawWalkParts(path) {
 }
 
 // The tokens of one side as buttons; arrow keys go to the next one.
-/** @type {(path: WalkPath, side: Stack) => HTMLElement} */
-function drawWalkTokens(path, side) {
+/** @type {(path: WalkPath, stack: WalkStack) => HTMLElement} */
+function drawWalkTokens(path, { kind: side, side: name, count }) {
   const { scene } = path;
-  const name = side === "encoder" ? "source" : "target";
   const { tokens, text } = scene[name];
   const here = side === path.side;
   const backwards = directionOf(text) === "rtl";
   /** @type {(place: number) => void} */
   const go = (place) => {
-    walkTo(path, { side, place, layer: here ? path.layer : Math.min(path.layer, scene.shape[`${side}_layers`] - 1) });
+    walkTo(path, { side, place, layer: here ? path.layer : Math.min(path.layer, count - 1) });
     element(`walk-${name}-${place}`).focus();
   };
   return make(
     "div",
     { class: "tokens" },
-    make("span", { class: "muted", id: `walk-${name}` }, say(WALK[name])),
+    make("span", { class: "muted", id: `walk-${name}` }, say(scene.surprise ? WALK.reader : WALK[name])),
     make(
       "div",
       {
@@ -839,9 +924,9 @@ function askForWalk(scene) {
 view({
   id: "walk",
   title: WALK.title,
-  available: (scene) => scene?.shape.architecture === "transformer",
+  available: (scene) => Boolean(scene?.stacks.length),
   draw(root, scene) {
-    if (!scene.walk) {
+    if (!scene.walk || namesOf(scene.attention).length === 0) {
       askForWalk(scene);
       root.append(
         make(
@@ -854,9 +939,13 @@ view({
     }
     const path = walkPath(scene, scene.walk);
     root.append(
-      make("p", { class: "muted" }, say(WALK.introduction)),
-      drawWalkTokens(path, "encoder"),
-      drawWalkTokens(path, "decoder"),
+      make(
+        "p",
+        { class: "muted" },
+        say(WALK.introductions[WALK_ENDS[scene.stacks.at(-1)?.end ?? "next"].tells(scene)]),
+      ),
+      make("p", { class: "muted norm" }, say(WALK.norms[scene.shape.norm])),
+      ...scene.stacks.map((stack) => drawWalkTokens(path, stack)),
       make(
         "div",
         { class: "body" },

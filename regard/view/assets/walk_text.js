@@ -2,9 +2,34 @@
 
 const WALK = {
   title: { en: "Walk", ko: "따라가기" },
-  introduction: {
-    en: "One token on its way through the whole model, with the model's own numbers. Choose a token: those of the source pass the encoder, those of the translation are written by the decoder. Section signs point to Vaswani et al. (2017), “Attention Is All You Need”. Colours run from orange (below zero) to blue (above); point at them to read the numbers.",
-    ko: "토큰 하나가 모델 전체를 지나는 길을 이 모델의 실제 수로 따라갑니다. 토큰을 고르세요. 원문의 토큰은 인코더를 지나고, 번역문의 토큰은 디코더가 씁니다. § 기호는 Vaswani 등(2017)의 논문 “Attention Is All You Need”의 절을 가리킵니다. 색은 주황(음수)에서 파랑(양수)까지이며, 가리키면 수를 읽을 수 있습니다.",
+  introductions: {
+    translator: {
+      en: "One token on its way through the whole model, with the model's own numbers. Choose a token: those of the source pass the encoder, those of the translation are written by the decoder. Section signs point to Vaswani et al. (2017), “Attention Is All You Need”. Colours run from orange (below zero) to blue (above); point at them to read the numbers.",
+      ko: "토큰 하나가 모델 전체를 지나는 길을 이 모델의 실제 값으로 따라갑니다. 토큰을 고르세요. 원문의 토큰은 인코더를 지나고, 번역문의 토큰은 디코더가 씁니다. § 기호는 Vaswani 등(2017)의 논문 “Attention Is All You Need”의 절을 가리킵니다. 색은 주황(음수)에서 파랑(양수)까지이며, 가리키면 값을 읽을 수 있습니다.",
+    },
+    label: {
+      en: "One token on its way through the whole model, with the model's own numbers: through every layer of the encoder, into the one vector that all tokens become, and on to the label. Choose a token. Section signs point to Vaswani et al. (2017), “Attention Is All You Need”. Colours run from orange (below zero) to blue (above); point at them to read the numbers.",
+      ko: "토큰 하나가 모델 전체를 지나는 길을 이 모델의 실제 값으로 따라갑니다. 토큰은 인코더의 모든 층을 지나고, 모든 토큰이 벡터 하나로 모인 뒤 라벨이 정해집니다. 토큰을 고르세요. § 기호는 Vaswani 등(2017)의 논문 “Attention Is All You Need”의 절을 가리킵니다. 색은 주황(음수)에서 파랑(양수)까지이며, 가리키면 값을 읽을 수 있습니다.",
+    },
+    reader: {
+      en: "How one token is predicted, with the model's own numbers: the token read last passes every layer, looks back at those before it, and becomes a probability for each token that may come next. Choose the token to predict. Section signs point to Vaswani et al. (2017), “Attention Is All You Need”. Colours run from orange (below zero) to blue (above); point at them to read the numbers.",
+      ko: "토큰 하나가 어떻게 예측되는지를 이 모델의 실제 값으로 따라갑니다. 마지막으로 읽은 토큰이 모든 층을 지나며 앞선 토큰을 돌아보고, 다음에 올 수 있는 토큰마다 확률이 됩니다. 예측할 토큰을 고르세요. § 기호는 Vaswani 등(2017)의 논문 “Attention Is All You Need”의 절을 가리킵니다. 색은 주황(음수)에서 파랑(양수)까지이며, 가리키면 값을 읽을 수 있습니다.",
+    },
+  },
+  // A learner should know whether the paper's Add & Norm is before him.
+  norms: {
+    post: {
+      en: "Add & Norm is the paper's: each sub-layer's result is added, then normalised (post-norm).",
+      ko: "Add & Norm은 논문과 같습니다. 하위 층의 결과를 더한 뒤 정규화합니다(post-norm).",
+    },
+    pre: {
+      en: "Not the paper's order: the paper adds, then normalises (Add & Norm, post-norm); this model normalises before each sub-layer and only adds after it (pre-norm), because that trains steadily at a high learning rate and without a long warm-up. A model trained with norm = \"post\" shows the paper's.",
+      ko: '논문과 순서가 다릅니다. 논문은 더한 뒤 정규화하지만(Add & Norm, post-norm), 이 모델은 하위 층 앞에서 정규화하고 뒤에서는 더하기만 합니다(pre-norm). 학습률이 높고 웜업이 짧아도 안정적으로 학습되기 때문입니다. norm = "post"로 학습한 모델에서는 논문의 순서를 볼 수 있습니다.',
+    },
+    none: {
+      en: "The paper normalises after each sub-layer; this model was told not to (norm = none).",
+      ko: "논문은 하위 층 뒤에서 정규화하지만, 이 모델은 정규화하지 않도록 설정되었습니다(norm = none).",
+    },
   },
   loading: { en: "Loading the numbers of the walk …", ko: "계산 과정의 수를 불러오는 중입니다 …" },
   absent: {
@@ -17,6 +42,7 @@ const WALK = {
   },
   source: { en: "Read by the encoder", ko: "인코더가 읽은 토큰" },
   target: { en: "Written by the decoder", ko: "디코더가 쓴 토큰" },
+  reader: { en: "Token to predict", ko: "예측할 토큰" },
   layer: { en: "Layer", ko: "층" },
   head: { en: "Head", ko: "헤드" },
   nth: { en: "Layer {0}", ko: "{0}층" },
@@ -38,7 +64,14 @@ const WALK = {
   token: { en: "Token", ko: "토큰" },
   logit: { en: "logit", ko: "로짓" },
   probability: { en: "probability", ko: "확률" },
-  written: { en: "written", ko: "쓰인 토큰" },
+  written: { en: "written", ko: "선택된 토큰" },
+  came: { en: "came", ko: "실제로 나온 토큰" },
+  decided: { en: "decided", ko: "판단" },
+  ngrams: { en: "n-grams", ko: "n-gram" },
+  windows: {
+    en: "These are the probabilities of window {0} alone; what was decided joins all {1} windows.",
+    ko: "이것은 {0}번째 창만의 확률입니다. 최종 판단은 창 {1}개를 모두 합친 것입니다.",
+  },
   rank: { en: "rank {0}", ko: "{0}위" },
   changed: {
     en: "The attention of this model has been changed by hand (temperature or hard attention), so these weights are not the plain softmax of the scores.",
@@ -72,6 +105,7 @@ const WALK_PARTS = {
   feed: { en: "Feed-forward", ko: "피드포워드" },
   memory: { en: "Memory", ko: "메모리" },
   end: { en: "Next token", ko: "다음 토큰" },
+  label: { en: "Label", ko: "라벨" },
 };
 
 const WALK_LAYER = /** @type {const} */ (["self", "cross", "feed"]); // the parts of one layer; an encoder has no cross
@@ -102,6 +136,15 @@ const WALK_STEPS = {
     text: {
       en: "The decoder writes one token after another and reads its own output. The token read last is “{2}” at position {0}; from there it predicts the next one, and “{3}” is what it wrote.",
       ko: "디코더는 토큰을 하나씩 쓰면서 자신의 출력을 다시 읽습니다. 마지막으로 읽은 토큰은 위치 {0}의 ‘{2}’입니다. 바로 여기서 다음 토큰을 예측하며, 실제로 쓴 토큰은 ‘{3}’입니다.",
+    },
+  },
+  "token.reader": {
+    title: { en: "The token read last", ko: "마지막으로 읽은 토큰" },
+    section: "3.1",
+    equation: (t) => `w_{t},  t = ${t}`,
+    text: {
+      en: "The model reads the text one token after another and predicts the next. The token read last is “{2}” at position {0}; “{3}” is what came next.",
+      ko: "모델은 글을 토큰 하나씩 읽으며 다음 토큰을 예측합니다. 마지막으로 읽은 토큰은 위치 {0}의 ‘{2}’이고, 실제로 나온 다음 토큰은 ‘{3}’입니다.",
     },
   },
   embedding: {
@@ -228,7 +271,7 @@ const WALK_STEPS = {
     equation: "α_{j} = exp(s_{j}) / Σ_{l} exp(s_{l})",
     text: {
       en: "The exponential makes every score positive, the division makes them add up to 1. What comes out are the attention weights: the share of its attention that our position gives to each key.",
-      ko: "지수 함수는 모든 점수를 양수로 만들고, 나눗셈은 그 합을 1로 만듭니다. 이렇게 나온 것이 어텐션 가중치, 곧 이 위치가 각 키에 나누어 주는 주의의 몫입니다.",
+      ko: "지수 함수는 모든 점수를 양수로 만들고, 나눗셈은 그 합을 1로 만듭니다. 이렇게 나온 것이 어텐션 가중치, 곧 이 위치가 각 키에 어텐션을 나누어 주는 비율입니다.",
     },
   },
   sum: {
@@ -371,8 +414,80 @@ const WALK_STEPS = {
     section: "3.4",
     equation: "P(w) = exp(ℓ_{w}) / Σ_{v} exp(ℓ_{v})",
     text: {
-      en: "A softmax over all {0} logits gives probabilities. These are the ten most probable tokens; the marked one was written. The other {1} share {2} %.",
-      ko: "{0}개 로짓 전체에 소프트맥스를 적용하면 확률이 됩니다. 확률이 가장 높은 토큰 열 개를 보였으며, 표시된 것이 실제로 쓰인 토큰입니다. 나머지 {1}개의 확률은 모두 합해 {2}%입니다.",
+      en: "A softmax over all {0} logits gives probabilities. These are the ten most probable tokens; the marked one was written. The other {1} share {2}.",
+      ko: "{0}개 로짓 전체에 소프트맥스를 적용하면 확률이 됩니다. 확률이 가장 높은 토큰 열 개를 보였으며, 표시된 것이 선택된 토큰입니다. 나머지 {1}개의 확률은 모두 합해 {2}입니다.",
+    },
+  },
+  "next.reader": {
+    title: { en: "The next token", ko: "다음 토큰" },
+    section: "3.4",
+    equation: "P(w) = exp(ℓ_{w}) / Σ_{v} exp(ℓ_{v})",
+    text: {
+      en: "A softmax over all {0} logits gives probabilities. These are the ten most probable tokens; the marked one is what came. The other {1} share {2}.",
+      ko: "{0}개 로짓 전체에 소프트맥스를 적용하면 확률이 됩니다. 확률이 가장 높은 토큰 열 개를 보였으며, 표시된 것이 실제로 나온 토큰입니다. 나머지 {1}개의 확률은 모두 합해 {2}입니다.",
+    },
+  },
+  "pool.max": {
+    title: { en: "Pooling: the maximum", ko: "풀링: 최댓값" },
+    section: "",
+    equation: (_count, _wins, _width, x) => `p_{i} = max_{t} ${x}_{t,i}`,
+    text: {
+      en: "The paper's encoder passes all vectors on; a classifier needs one for the whole text. Each of the {2} numbers is the largest that any of the {0} positions has there; this token won {1} of them.",
+      ko: "논문의 인코더는 모든 벡터를 건네지만, 분류에는 글 전체를 나타내는 벡터 하나가 필요합니다. {2}개의 성분마다 {0}개 위치 가운데 가장 큰 값을 고르며, 이 토큰은 그중 {1}개에서 뽑혔습니다.",
+    },
+  },
+  "pool.mean": {
+    title: { en: "Pooling: the mean", ko: "풀링: 평균" },
+    section: "",
+    equation: (count, _wins, _width, x) => `p = (1 / ${count}) Σ_{t} ${x}_{t}`,
+    text: {
+      en: "The paper's encoder passes all vectors on; a classifier needs one for the whole text. Here it is the mean over the {0} positions: every token gives the same share.",
+      ko: "논문의 인코더는 모든 벡터를 건네지만, 분류에는 글 전체를 나타내는 벡터 하나가 필요합니다. 여기서는 {0}개 위치의 평균이며, 모든 토큰이 같은 몫을 냅니다.",
+    },
+  },
+  "pool.first": {
+    title: { en: "Pooling: the first position", ko: "풀링: 첫 위치" },
+    section: "",
+    equation: (_count, _wins, _width, x) => `p = ${x}_{0}`,
+    text: {
+      en: "The paper's encoder passes all vectors on; a classifier needs one for the whole text. Here it is that of the first position, which is no word: all that it knows it has gathered by attention from the {0} positions.",
+      ko: "논문의 인코더는 모든 벡터를 건네지만, 분류에는 글 전체를 나타내는 벡터 하나가 필요합니다. 여기서는 첫 위치의 벡터를 씁니다. 그 자리는 단어가 아니므로, 아는 것은 모두 {0}개 위치에서 어텐션으로 모은 것입니다.",
+    },
+  },
+  "scores.label": {
+    title: { en: "A score for each label", ko: "라벨별 점수" },
+    section: "",
+    equation: "ℓ = p W + b",
+    text: {
+      en: "One dot product for each of the {0} labels tells how well it fits the pooled vector.",
+      ko: "{0}개 라벨마다 내적을 하나씩 구하여 풀링된 벡터에 얼마나 알맞은지를 나타냅니다.",
+    },
+  },
+  "scores.label.ngrams": {
+    title: { en: "A score for each label", ko: "라벨별 점수" },
+    section: "",
+    equation: "ℓ = p W + b + Σ_{g} n_{g}",
+    text: {
+      en: "One dot product for each of the {0} labels tells how well it fits the pooled vector. This model also has a bag of n-grams, which is no attention: every n-gram of the text adds a learned score of its own.",
+      ko: "{0}개 라벨마다 내적을 하나씩 구하여 풀링된 벡터에 얼마나 알맞은지를 나타냅니다. 이 모델에는 어텐션과 별개로 n-gram 모음도 있어서, 글의 모든 n-gram이 학습된 점수를 더합니다.",
+    },
+  },
+  "decide.plain": {
+    title: { en: "The label", ko: "라벨" },
+    section: "",
+    equation: "P(c) = exp(ℓ_{c}) / Σ_{d} exp(ℓ_{d})",
+    text: {
+      en: "A softmax over the {0} scores gives probabilities; the most probable label is the answer.",
+      ko: "{0}개 점수에 소프트맥스를 적용하면 확률이 되고, 확률이 가장 높은 라벨이 답입니다.",
+    },
+  },
+  "decide.calibrated": {
+    title: { en: "The label", ko: "라벨" },
+    section: "",
+    equation: (_count, temperature) => `P(c) = exp(ℓ_{c} / T) / Σ_{d} exp(ℓ_{d} / T),  T = ${temperature}`,
+    text: {
+      en: "A softmax over the {0} scores gives probabilities; the most probable label is the answer. The scores are first divided by T = {1}, chosen on the validation text so that the probabilities can be believed (calibration); the table shows them divided.",
+      ko: "{0}개 점수에 소프트맥스를 적용하면 확률이 되고, 확률이 가장 높은 라벨이 답입니다. 확률을 믿을 수 있도록 먼저 검증 텍스트에서 고른 T = {1}{2} 점수를 나눕니다(보정). 표의 점수는 나눈 뒤의 값입니다.",
     },
   },
 };
@@ -387,6 +502,14 @@ const WALK_ASIDES = {
     en: " This model also learns a bias b, which the paper's attention does not have.",
     ko: " 이 모델은 편향 b도 학습하는데, 논문의 어텐션에는 없습니다.",
   },
+  clusters: {
+    en: "Rare tokens are in {0} clusters (adaptive softmax): a rare token has the probability of its cluster times its own within it, and what is shown are log-probabilities.",
+    ko: "드문 토큰은 {0}개의 묶음으로 나뉩니다(adaptive softmax). 드문 토큰의 확률은 묶음의 확률에 묶음 안에서의 확률을 곱한 것이며, 여기에는 로그 확률을 보입니다.",
+  },
+  pointer: {
+    en: "This model also has a pointer: a last look back whose weights are probabilities of the tokens read. What is shown are log-probabilities after both were mixed.",
+    ko: "이 모델에는 포인터도 있습니다. 마지막으로 앞을 돌아보는 어텐션의 가중치가 읽은 토큰의 확률이 됩니다. 여기에는 둘을 섞은 뒤의 로그 확률을 보입니다.",
+  },
   normed: { en: " and a final normalisation", ko: " 마지막 정규화를 거쳐" },
 };
 
@@ -398,13 +521,15 @@ function drawWalkMap(path) {
   const shapes = [];
   const height = 19;
   const gap = 5;
-  const column = { encoder: 0, decoder: 106 };
+  const { stacks } = path.scene;
+  /** @type {(side: Stack) => number} */
+  const columnOf = (side) => 106 * stacks.findIndex((each) => each.kind === side);
   /** @type {number[]} */
   const ends = [];
   /** @type {(side: Stack, top: number, label: string, target: { layer?: number }, part: WalkPart) => number} */
   const node = (side, top, label, target, part) => {
     const here = side === path.side;
-    const x = column[side];
+    const x = columnOf(side);
     const go = () => jumpInWalk(path, side, target, part);
     const shape = makeShape(
       "g",
@@ -428,49 +553,49 @@ function drawWalkMap(path) {
     shapes.push(shape);
     return top + height + gap;
   };
-  /** @type {(side: Stack) => number} */
-  const stack = (side) => {
+  /** @type {(stack: WalkStack) => number} */
+  const stack = ({ kind: side, count, cross, end }) => {
     let top = node(side, 18, say(WALK_PARTS.start), {}, "start");
-    for (let layer = 0; layer < path.scene.shape[`${side}_layers`]; layer++) {
+    for (let layer = 0; layer < count; layer++) {
       const open = side === path.side && layer === path.layer;
       const begin = top;
       if (open) {
         top += 15;
-        for (const part of WALK_LAYER.filter((each) => side === "decoder" || each !== "cross")) {
+        for (const part of WALK_LAYER.filter((each) => cross || each !== "cross")) {
           if (part === "cross") ends.push(top + height / 2);
           top = node(side, top, say(WALK_PARTS[part]), { layer }, part);
         }
         shapes.unshift(
           makeShape("rect", {
             class: "frame",
-            x: column[side] - 3.5,
+            x: columnOf(side) - 3.5,
             y: begin - 0.5,
             width: 101,
             height: top - begin,
             rx: 5,
           }),
-          makeShape("text", { class: "caption", x: column[side] + 47, y: begin + 10 }, say(WALK.nth, layer + 1)),
+          makeShape("text", { class: "caption", x: columnOf(side) + 47, y: begin + 10 }, say(WALK.nth, layer + 1)),
         );
         top += gap;
       } else {
-        if (side === "decoder") ends.push(top + height / 2);
+        if (cross) ends.push(top + height / 2);
         top = node(side, top, say(WALK.nth, layer + 1), { layer }, "self");
       }
     }
-    const last = side === "encoder" ? "memory" : "end";
+    const last = WALK_ENDS[end].part;
     return node(side, top, say(WALK_PARTS[last]), {}, last) - gap;
   };
-  const bottoms = { encoder: stack("encoder"), decoder: stack("decoder") };
-  const memory = bottoms.encoder - height / 2;
-  const captions = namesOf(column).map((side) =>
-    makeShape("text", { class: "caption", x: column[side] + 47, y: 11 }, say(WALK[side])),
+  const bottoms = stacks.map(stack);
+  const memory = bottoms[0] - height / 2;
+  const captions = stacks.map(({ kind }) =>
+    makeShape("text", { class: "caption", x: columnOf(kind) + 47, y: 11 }, say(WALK[kind])),
   );
   const links = ends.map((y) => makeShape("path", { class: "link", d: `M 94 ${memory} H 100 V ${y} H 105` }));
   return makeShape(
     "svg",
     {
-      class: "map",
-      viewBox: `-4 0 208 ${Math.max(...Object.values(bottoms)) + 2}`,
+      class: stacks.length > 1 ? "map" : "map single",
+      viewBox: `-4 0 ${106 * stacks.length - 4} ${Math.max(...bottoms) + 2}`,
       role: "group",
       "aria-label": say(WALK.map),
     },

@@ -1,14 +1,8 @@
-// The page of a text that a language model reads: how surprising each token was, what else might have come, and which
-// earlier tokens were looked at.
+// The Surprise view of a text that a language model reads: how surprising each token was, what else might have come, and
+// which earlier tokens were looked at.
 
-/** @type {WritingPage} */
-const seen = JSON.parse(element("data").textContent);
-const { tokens, read, expected } = seen;
-const SAYS = {
-  caution: {
-    en: "Attention shows where information may flow. It is not by itself an explanation of why the model expected what it expected.",
-    ko: "어텐션은 정보가 흐를 수 있는 곳을 보여 줄 뿐, 모델이 왜 그렇게 예측했는지를 그 자체로 설명하지는 않습니다.",
-  },
+const WRITING = {
+  title: { en: "Surprise", ko: "뜻밖의 정도" },
   text: { en: "How surprising was each token?", ko: "토큰마다 얼마나 뜻밖이었을까요?" },
   hint: {
     en: "The darker, the less expected. Choose a token by pointing, tapping or with the arrow keys; lines below earlier tokens show how much it was looked at.",
@@ -30,55 +24,64 @@ const SAYS = {
   every: { en: "all layers", ko: "모든 층" },
   mean: { en: "mean of all heads", ko: "모든 헤드의 평균" },
   pointer: { en: "pointer: what may come again", ko: "포인터: 다시 나올 토큰" },
-  vocabulary: { en: "the vocabulary decides", ko: "어휘가 정함" },
+  vocabulary: { en: "the vocabulary decides", ko: "어휘 분포가 결정" },
   nth: { en: "{0} {1}", ko: "{0} {1}" },
   none: {
-    en: "A recurrent model has no attention: all that it knows of the text so far is its state.",
-    ko: "순환 모델에는 어텐션이 없습니다. 지금까지의 글에 대해 아는 것은 상태 하나뿐입니다.",
+    en: "A recurrent model has no attention: all that it knows of the text so far is its state. So there are no weights to look at, no positions, no heads to switch, and no walk through queries and keys.",
+    ko: "순환 모델에는 어텐션이 없습니다. 지금까지의 글에 대해 아는 것은 상태 하나뿐입니다. 그래서 살펴볼 가중치도, 위치 인코딩도, 끌 수 있는 헤드도, 따라갈 쿼리와 키도 없습니다.",
   },
   begin: { en: "beginning", ko: "처음" },
   line: { en: "end of line", ko: "줄 끝" },
-  perplexity: { en: "perplexity per word", ko: "단어당 퍼플렉서티" },
-  words: { en: "words and line ends", ko: "단어와 줄 끝" },
-  tokens: { en: "tokens", ko: "토큰" },
 };
-/** @type {Record<string, string>} */
-const FACTS = { parameters: "매개변수", vocabulary: "어휘", "context in tokens": "문맥(토큰 수)", updates: "업데이트" };
 const MOST_BITS = 12;
 const SHOWN = 8;
-/** @type {(place: number) => number} */
-const bitsOf = (place) => -Math.log2(Math.max(expected[place].probability, 1e-12));
-/** @type {(share: number) => string} */
-const percent = (share) =>
-  `${share >= 0.1 ? (100 * share).toFixed(0) : share >= 0.001 ? (100 * share).toFixed(1) : (100 * share).toPrecision(1)} %`;
+/** @type {(scene: Scene, place: number) => number} */
+const bitsOf = (scene, place) => -Math.log2(Math.max(scene.alternatives[place].probability, 1e-12));
 /** @type {(token: string) => string} */
-const named = (token) => (token === "</s>" ? say(SAYS.line) : token === "<s>" ? say(SAYS.begin) : readable(token));
-/** @type {(place: number) => string} */
-const readName = (place) => (place === 0 ? say(SAYS.begin) : named(read[place]));
+const textName = (token) =>
+  token === "</s>" ? say(WRITING.line) : token === "<s>" ? say(WRITING.begin) : readable(token);
+/** @type {(scene: Scene, place: number) => string} */
+const readName = (scene, place) => (place === 0 ? say(WRITING.begin) : textName(scene.read.tokens[place]));
 
 // What the reader chose: a token, a layer and a head; null stands for all of them. Behind the last layer is the pointer.
-/** @type {{ place: number, layer: number | null, head: number | null }} */
-const chosen = {
-  place: tokens.map((_, place) => place).reduce((worst, place) => (bitsOf(place) > bitsOf(worst) ? place : worst), 0),
-  layer: null,
-  head: null,
-};
+/** @type {{ scene: Scene | null, place: number, layer: number | null, head: number | null }} */
+const chosen = { scene: null, place: 0, layer: null, head: null };
+
+// Another text begins at its greatest surprise.
+/** @type {(scene: Scene) => void} */
+function settleWriting(scene) {
+  if (chosen.scene === scene) return;
+  const places = scene.target.tokens.map((_, place) => place);
+  chosen.place = places.reduce((worst, place) => (bitsOf(scene, place) > bitsOf(scene, worst) ? place : worst), 0);
+  chosen.scene = scene;
+  const layers = scene.attention.decoder?.weights.shape[0] ?? 0;
+  if (chosen.layer !== null && chosen.layer >= layers + Number(Boolean(scene.surprise?.pointed))) chosen.layer = null;
+  if (chosen.head !== null && chosen.head >= (scene.attention.decoder?.weights.shape[1] ?? 0)) chosen.head = null;
+}
 
 // The pointer's shares of every place, if it is what the reader chose.
-const pointing = () => (seen.weights && chosen.layer === seen.weights.shape[0] ? seen.pointed : null);
+/** @type {(scene: Scene) => Packed | null} */
+const pointing = ({ attention, surprise }) =>
+  attention.decoder && chosen.layer === attention.decoder.weights.shape[0] ? (surprise?.pointed ?? null) : null;
 
-// How much each token read was looked at in order to predict the chosen one [read], mean over what was not chosen.
-/** @type {() => Float32Array} */
-function looks() {
-  const pointed = pointing();
+// How much each token read was looked at in order to predict the chosen one [read], mean over the heads that were chosen
+// and are not switched off.
+/** @type {(scene: Scene) => Float32Array} */
+function looks(scene) {
+  const pointed = pointing(scene);
+  const read = scene.read.tokens;
   if (pointed) return tensorOf(pointed).at(chosen.place).values.slice(0, -1);
-  if (!seen.weights) return new Float32Array(read.length);
-  const weights = tensorOf(seen.weights);
+  if (!scene.attention.decoder) return new Float32Array(read.length);
+  const weights = tensorOf(scene.attention.decoder.weights);
   const [layers, heads] = weights.shape;
   const sums = new Float32Array(read.length);
   /** @type {(count: number, one: number | null) => number[]} */
   const some = (count, one) => (one === null ? [...Array(count).keys()] : [one]);
-  const pairs = some(layers, chosen.layer).flatMap((layer) => some(heads, chosen.head).map((head) => [layer, head]));
+  const pairs = some(layers, chosen.layer).flatMap((layer) =>
+    some(heads, chosen.head)
+      .filter((head) => chosen.head !== null || !silentHeads(scene, "decoder", layer).includes(head))
+      .map((head) => [layer, head]),
+  );
   for (const [layer, head] of pairs)
     weights.at(layer, head, chosen.place).values.forEach((value, key) => {
       sums[key] += value / pairs.length;
@@ -86,27 +89,9 @@ function looks() {
   return sums;
 }
 
-function header() {
-  const facts = [
-    [say(SAYS.perplexity), seen.perplexity < 1e6 ? seen.perplexity.toFixed(2) : seen.perplexity.toExponential(2)],
-    [say(SAYS.words), seen.words.toLocaleString("en")],
-    [say(SAYS.tokens), tokens.length.toLocaleString("en")],
-    ...Object.entries(seen.facts).map(([name, value]) => [
-      reader.language === "ko" ? (FACTS[name] ?? name) : name,
-      value,
-    ]),
-  ];
-  element("header").replaceChildren(
-    make("div", { class: "title" }, make("h1", {}, seen.title), languageButtons(drawAll)),
-    make(
-      "dl",
-      { class: "facts" },
-      ...facts.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))),
-    ),
-  );
-}
-
-function textSection() {
+/** @type {(scene: Scene) => HTMLElement} */
+function textSection(scene) {
+  const { tokens } = scene.target;
   const scale = [0, 3, 6, 9, 12].map((bits) =>
     make(
       "span",
@@ -115,7 +100,7 @@ function textSection() {
     ),
   );
   /** @type {(Node | string)[]} */
-  const parts = [make("span", { class: "token begin", data: { key: 0 } }, say(SAYS.begin))];
+  const parts = [make("span", { class: "token begin", data: { key: 0 } }, say(WRITING.begin))];
   tokens.forEach((token, place) => {
     const ends = token === "</s>";
     if (token.startsWith("▁") && place > 0) parts.push(" ");
@@ -126,11 +111,11 @@ function textSection() {
           ...tokenLook(token, "token"),
           type: "button",
           data: { place, key: place + 1 },
-          "aria-label": `${named(token)}, ${say(SAYS.bits, bitsOf(place).toFixed(1))}`,
-          style: { "--surprise": Math.min(1, bitsOf(place) / MOST_BITS) },
-          onmouseenter: () => select(place),
-          onfocus: () => select(place),
-          onclick: () => select(place),
+          "aria-label": `${textName(token)}, ${say(WRITING.bits, bitsOf(scene, place).toFixed(1))}`,
+          style: { "--surprise": Math.min(1, bitsOf(scene, place) / MOST_BITS) },
+          onmouseenter: () => select(scene, place),
+          onfocus: () => select(scene, place),
+          onclick: () => select(scene, place),
         },
         ends ? "⏎" : readable(token),
       ),
@@ -139,27 +124,34 @@ function textSection() {
   });
   const flow = make(
     "div",
-    { class: "flow", id: "flow", dir: "auto", role: "toolbar", "aria-label": say(SAYS.text), onkeydown: step },
+    {
+      class: "flow",
+      id: "flow",
+      dir: "auto",
+      role: "toolbar",
+      "aria-label": say(WRITING.text),
+      onkeydown: (event) => step(scene, event),
+    },
     ...parts,
   );
   return make(
     "section",
     {},
-    make("h2", {}, say(SAYS.text)),
-    make("p", { class: "muted" }, say(seen.weights ? SAYS.hint : SAYS.plain)),
+    make("h2", {}, say(WRITING.text)),
+    make("p", { class: "muted" }, say(scene.attention.decoder ? WRITING.hint : WRITING.plain)),
     flow,
-    make("p", { class: "scale muted", "aria-hidden": true }, ...scale, say(SAYS.bits, "").trim()),
+    make("p", { class: "scale muted", "aria-hidden": true }, ...scale, say(WRITING.bits, "").trim()),
   );
 }
 
-/** @type {(event: KeyboardEvent) => void} */
-function step(event) {
+/** @type {(scene: Scene, event: KeyboardEvent) => void} */
+function step(scene, event) {
   /** @type {Record<string, number>} */
   const steps = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
   const along = steps[event.key];
   if (!along) return;
   event.preventDefault();
-  const place = Math.min(tokens.length - 1, Math.max(0, chosen.place + along));
+  const place = Math.min(scene.target.tokens.length - 1, Math.max(0, chosen.place + along));
   /** @type {HTMLElement | null} */
   const token = document.querySelector(`[data-place="${place}"]`);
   token?.focus();
@@ -168,28 +160,29 @@ function step(event) {
 /** @type {(name: string, share: number, classes?: string) => HTMLElement[]} */
 const bar = (name, share, classes = "") => [
   make("dt", { class: classes, dir: "auto" }, name),
-  make("dd", { class: classes }, make("i", { style: { "--share": share } }), make("span", {}, percent(share))),
+  make("dd", { class: classes }, make("i", { style: { "--share": share } }), make("span", {}, percentage(share))),
 ];
 
-function expectedPart() {
-  const here = expected[chosen.place];
-  const token = tokens[chosen.place];
+/** @type {(scene: Scene) => HTMLElement} */
+function expectedPart(scene) {
+  const here = scene.alternatives[chosen.place];
+  const token = scene.target.tokens[chosen.place];
   const bars = here.tokens
     .slice(0, SHOWN)
-    .map((each, rank) => bar(named(each), here.probabilities[rank], each === token ? "came" : ""));
-  if (!here.tokens.slice(0, SHOWN).includes(token)) bars.push(bar(named(token), here.probability, "came"));
+    .map((each, rank) => bar(textName(each), here.probabilities[rank], each === token ? "came" : ""));
+  if (!here.tokens.slice(0, SHOWN).includes(token)) bars.push(bar(textName(token), here.probability, "came"));
   return make(
     "div",
     { id: "expected" },
-    make("h2", {}, say(SAYS.expected)),
+    make("h2", {}, say(WRITING.expected)),
     make(
       "p",
       { class: "muted", "aria-live": "polite" },
       say(
-        SAYS.came,
-        named(token),
-        percent(here.probability),
-        bitsOf(chosen.place).toFixed(1),
+        WRITING.came,
+        textName(token),
+        percentage(here.probability),
+        bitsOf(scene, chosen.place).toFixed(1),
         here.rank.toLocaleString("en"),
       ),
     ),
@@ -197,16 +190,18 @@ function expectedPart() {
   );
 }
 
-function lookedPart() {
-  if (!seen.weights)
+/** @type {(scene: Scene) => HTMLElement} */
+function lookedPart(scene) {
+  const { decoder } = scene.attention;
+  if (!decoder)
     return make(
       "div",
       { id: "looked" },
-      make("h2", {}, say(SAYS.looked)),
-      make("p", { class: "muted" }, say(SAYS.none)),
+      make("h2", {}, say(WRITING.looked)),
+      make("p", { class: "muted" }, say(WRITING.none)),
     );
-  const [layers, heads] = seen.weights.shape;
-  const shares = looks();
+  const [layers, heads] = decoder.weights.shape;
+  const shares = looks(scene);
   const best = [...shares.keys()]
     .sort((a, b) => shares[b] - shares[a])
     .slice(0, SHOWN)
@@ -218,42 +213,47 @@ function lookedPart() {
       {
         class: "parts",
         id: name,
-        "aria-label": say(SAYS[name]),
+        "aria-label": say(WRITING[name]),
         onchange: ({ currentTarget }) => {
           chosen[name] = currentTarget.value === "" ? null : Number(currentTarget.value);
-          drawPanel();
+          drawPanel(scene);
           element(name).focus();
         },
       },
       make("option", { value: "", selected: chosen[name] === null }, say(all)),
       ...[...Array(count).keys()].map((each) =>
-        make("option", { value: each, selected: chosen[name] === each }, say(SAYS.nth, say(SAYS[name]), each + 1)),
+        make(
+          "option",
+          { value: each, selected: chosen[name] === each },
+          say(WRITING.nth, say(WRITING[name]), each + 1),
+        ),
       ),
       ...more,
     );
-  const pointed = pointing();
-  const option = () => make("option", { value: layers, selected: pointed !== null }, say(SAYS.pointer));
-  const pointer = seen.pointed ? [option()] : [];
+  const pointed = pointing(scene);
+  const option = () => make("option", { value: layers, selected: pointed !== null }, say(WRITING.pointer));
+  const pointer = scene.surprise?.pointed ? [option()] : [];
   const instead = pointed
-    ? bar(say(SAYS.vocabulary), tensorOf(pointed).number(chosen.place, read.length), "muted")
+    ? bar(say(WRITING.vocabulary), tensorOf(pointed).number(chosen.place, scene.read.tokens.length), "muted")
     : [];
   return make(
     "div",
     { id: "looked" },
-    make("h2", {}, say(SAYS.looked)),
+    make("h2", {}, say(WRITING.looked)),
     make(
       "p",
       { class: "choosers" },
-      chooser("layer", layers, SAYS.every, ...pointer),
-      ...(pointed ? [] : [chooser("head", heads, SAYS.mean)]),
+      chooser("layer", layers, WRITING.every, ...pointer),
+      ...(pointed ? [] : [chooser("head", heads, WRITING.mean)]),
     ),
-    make("dl", { class: "shares" }, ...instead, ...best.flatMap((key) => bar(readName(key), shares[key]))),
+    make("dl", { class: "shares" }, ...instead, ...best.flatMap((key) => bar(readName(scene, key), shares[key]))),
   );
 }
 
-function drawPanel() {
-  element("panel").replaceChildren(expectedPart(), lookedPart());
-  const shares = seen.weights ? looks() : [];
+/** @type {(scene: Scene) => void} */
+function drawPanel(scene) {
+  element("panel").replaceChildren(expectedPart(scene), lookedPart(scene));
+  const shares = scene.attention.decoder ? looks(scene) : [];
   /** @type {NodeListOf<HTMLElement>} */
   const shown = element("flow").querySelectorAll(".token");
   for (const token of shown) {
@@ -266,19 +266,21 @@ function drawPanel() {
   }
 }
 
-/** @type {(place: number) => void} */
-function select(place) {
+/** @type {(scene: Scene, place: number) => void} */
+function select(scene, place) {
   if (place === chosen.place) return;
   chosen.place = place;
-  drawPanel();
+  drawPanel(scene);
 }
 
-function drawAll() {
-  document.documentElement.lang = reader.language;
-  element("caution").textContent = seen.weights ? say(SAYS.caution) : "";
-  header();
-  element("sections").replaceChildren(textSection(), make("section", { class: "panel", id: "panel" }));
-  drawPanel();
-}
-
-drawAll();
+view({
+  id: "writing",
+  address: "surprise",
+  title: WRITING.title,
+  available: (scene) => Boolean(scene?.surprise),
+  draw(root, scene) {
+    settleWriting(scene);
+    root.append(textSection(scene), make("section", { class: "panel", id: "panel" }));
+    drawPanel(scene);
+  },
+});

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from regard import config
-from regard.data.corpus import read_pairs
+from regard.data.mixture import read_split
 from regard.data.progress import progress
 from regard.data.sampling import evenly
 from regard.errors import UsageError
@@ -52,7 +52,7 @@ class Choice:
 
 def validation_pairs(data: config.ParallelText) -> list[tuple[str, str]]:
     """The validation text of a recipe where it is at hand; nothing is downloaded for this."""
-    return list(read_pairs(data.valid, replace(data, download={}), "valid"))
+    return list(read_split(replace(data, download={}), "valid"))
 
 
 def choose(

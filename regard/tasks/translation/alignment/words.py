@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from regard.attention.record import record
+from regard.data.batching import in_batches
 from regard.data.tokenizer import PAD, Side, Tokenizer
-from regard.decoding.batches import in_batches
 from regard.tasks.translation.alignment.links import Weights
 from regard.tasks.translation.native import known_pairs
 from regard.tasks.translation.translator import Translator

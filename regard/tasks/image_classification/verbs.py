@@ -1,0 +1,72 @@
+"""What the verbs of every task do with an image classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from regard.data.pictures import Example, find
+from regard.errors import UsageError
+from regard.files import replacing
+from regard.tasks.data_folder import keep_apart, require_test, with_data_folder
+from regard.tasks.image_classification.evaluation import PictureSet, evaluate_pictures
+from regard.tasks.image_classification.page import PictureExplanation
+from regard.tasks.label_results import LabelTest
+from regard.tasks.task import Scored
+from regard.tasks.verbs import load
+
+
+def evaluate(
+    model: str | Path,
+    data: str | Path | None = None,
+    *,
+    file: str | Path | None = None,
+    output: str | Path | None = None,
+) -> Iterator[LabelTest]:
+    """Accuracy, macro-F1, calibration, confusion and the worst mistakes on each test set; the labels given become files of
+    the folder `output`, and the pictures that were most confidently mistaken a page."""
+    recognizer = load(model, task="image-classification")
+    recipe = recognizer.recipe
+    if file is not None:
+        sets = [PictureSet(Path(file).name, [Path(file)], replace(recipe.data, split=""))]
+    else:
+        recipe = with_data_folder(recipe, model, data)
+        require_test(recipe)
+        sets = [
+            PictureSet(name, [find(each, recipe.data) for each in files], recipe.data)
+            for name, files in recipe.data.test.items()
+        ]
+    folder = None if output is None else Path(output)
+    if folder is not None:
+        keep_apart((folder / f"{each.name}.tsv" for each in sets), (path for each in sets for path in each.paths))
+    for test_set in sets:
+        with predictions(folder, test_set.name) as write:
+            found = evaluate_pictures(recognizer, test_set, write)
+        yield found
+
+
+@contextmanager
+def predictions(folder: Path | None, name: str) -> Iterator[Callable[[Example, str, float], None] | None]:
+    """Something to tell each answer to, which becomes a line `given TAB probability TAB label TAB picture` of a file."""
+    if folder is None:
+        yield None
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / f"{name}.tsv") as temporary, temporary.open("w", encoding="utf-8", newline="\n") as lines:
+        yield lambda example, given, confidence: print(
+            given, f"{confidence:.4f}", example.label, " ".join(example.name.split()), sep="\t", file=lines
+        )
+
+
+def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> Iterator[Scored]:
+    """A classifier says how probable labels are, not pictures."""
+    raise UsageError(f"{model} is a classifier: regard recognize --all tells how probable each label is")
+
+
+def view(model: str | Path, text: str | None = None) -> PictureExplanation:
+    """What a decision about a picture looked at; `text` is its path."""
+    if text is None:
+        raise UsageError(f"say which picture to look at with {model}: regard view {model} picture.png -o page.html")
+    return load(model, task="image-classification").look(text)

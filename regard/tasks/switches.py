@@ -1,0 +1,59 @@
+"""Meddle with a trained model and look inside: what every model that attends can be told and asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from regard.attention.changes import change_of, changed
+from regard.attention.record import Record
+from regard.view.inside import SHOWN_POSITIONS, Inside, Stack, shape_of
+
+
+class Switchable:
+    """What `regard.load` returns, whose attention can be changed."""
+
+    model: Any
+    recipe: Any
+
+    def changed(
+        self, off: Mapping[str, Sequence[int]] = {}, temperature: float = 1.0, hard: bool = False
+    ) -> AbstractContextManager[None]:
+        """`with model.changed(off={"layers.0.self_attention": [1]}):` switches heads off, and on again after.
+
+        The names are those of `model.model.attention_names()`, heads count from 0; `temperature` and `hard` are of every
+        attention in the model. Only what this thread computes is changed.
+        """
+        return changed(self.model, off, temperature, hard)
+
+    def silent_heads(self) -> dict[str, list[list[int]]]:
+        """By kind of attention, the heads of each layer that are switched off in this thread."""
+        return {
+            kind: [list(change_of(self.model.get_submodule(module)).silent) for module in modules]
+            for kind, modules in self.model.attention_names().items()
+        }
+
+    def inside_size(self, lengths: Sequence[int]) -> int:
+        """How many weights and positions are shown of passes over so many tokens each, by a model with one stack of layers."""
+        layers = sum(map(len, self.model.attention_names().values()))
+        table = self.model.embedding.position_table(1)
+        width = 0 if table is None else table.size(-1)
+        heads = self.recipe.model.heads if layers else 0
+        return sum(layers * heads * length**2 + width * max(SHOWN_POSITIONS, length) for length in lengths)
+
+    def inside(self, seen: Record, length: int, end: str, **shape: str | int) -> Inside:
+        """What a pass over so many tokens showed, of a model with one stack of layers at most, after which comes `end`."""
+        settings, embedding = self.recipe.model, self.model.embedding
+        [(kind, names)] = self.model.attention_names().items() or [("", [])]
+        positions = embedding.position_table(min(max(SHOWN_POSITIONS, length), self.model.max_positions))
+        side = "source" if kind == "encoder" else "target"
+        walks = names and settings.architecture == "transformer"  # a plug-in's layers may compute anything
+        return Inside(
+            shape={**shape_of(settings), "vocabulary": embedding.table.num_embeddings, **shape},
+            names=names,
+            silent=self.silent_heads().get(kind, []),
+            positions=None if positions is None else positions.detach().cpu().numpy(),
+            stacks=[Stack(kind, side, "embedding", "layers", settings.layers, end)] if walks else [],
+            record=seen,
+        )

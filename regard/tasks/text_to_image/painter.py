@@ -1,0 +1,215 @@
+"""A trained painter at work: a caption in, pictures out.
+
+`regard.load("painter").paint("a red boot left of a blue bag")` gives a Painting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard import config
+from regard.decoding.options import Search, SpecialTokens
+from regard.decoding.search import search
+from regard.errors import UsageError
+from regard.files import replacing
+from regard.models.guidance import Guided
+from regard.models.text_to_image import TextToImage
+from regard.tasks.text_to_image.assets import PaintingAssets
+from regard.tasks.text_to_image.captions import caption_ids, no_caption
+from regard.tasks.texts import Texts, shown
+
+if TYPE_CHECKING:  # what an extra installs
+    from PIL.Image import Image
+
+BATCH = 16  # pictures painted side by side
+MOST_PICTURES = 1_000
+STRONGEST = 100.0  # guidance; far below it, pictures are of one colour
+
+
+@dataclass(frozen=True)
+class Painting:
+    """One picture of a caption."""
+
+    caption: str
+    pixels: NDArray[np.uint8] = field(repr=False)
+    """[height, width, channels]."""
+    codes: NDArray[np.int64] = field(repr=False)
+    """[G, G]."""
+    seed: int
+    cut: bool = False
+    """Whether the caption was longer than the model reads, and its end was not."""
+
+    def image(self, scale: int = 1) -> Image:
+        """As a picture of Pillow's, each pixel `scale` times as large."""
+        from regard.data.images import require_pillow
+
+        grey = self.pixels.shape[2] == 1
+        image: Image = require_pillow().fromarray(self.pixels[:, :, 0] if grey else self.pixels)
+        return image.resize((image.width * scale, image.height * scale), 0)
+
+    def save(self, path: str | Path, scale: int = 1) -> None:
+        """As a PNG, whole or not at all."""
+        save_image(self.image(scale), Path(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"caption": self.caption, "seed": self.seed, "cut": self.cut, "codes": self.codes.tolist()}
+
+
+def contact_sheet(paintings: Sequence[Painting], columns: int = 4, scale: int = 4) -> Image:
+    """Many pictures side by side on one."""
+    from regard.data.images import require_pillow
+
+    images = [each.image(scale) for each in paintings]
+    columns = min(columns, len(images))
+    gap, (width, height) = scale, images[0].size
+    rows = -(-len(images) // columns)
+    sheet: Image = require_pillow().new(
+        images[0].mode, (columns * (width + gap) + gap, rows * (height + gap) + gap), "white"
+    )
+    for number, image in enumerate(images):
+        row, column = divmod(number, columns)
+        sheet.paste(image, (gap + column * (width + gap), gap + row * (height + gap)))
+    return sheet
+
+
+def save_paintings(paintings: Sequence[Painting], path: str | Path, *, scale: int = 8) -> None:
+    """One picture as a PNG, several on one sheet."""
+    if len(paintings) == 1:
+        paintings[0].save(path, scale)
+    else:
+        save_image(contact_sheet(paintings, scale=scale), Path(path))
+
+
+def save_image(image: Image, path: Path) -> None:
+    if path.suffix.lower() != ".png":
+        raise UsageError(f"pictures are written as PNG: let the name of {path} end in .png")
+    with replacing(path) as temporary:
+        image.save(temporary, format="PNG")
+
+
+class Painter:
+    """A model, its tokenizer, the first stage and its recipe, ready to paint."""
+
+    def __init__(
+        self,
+        model: TextToImage,
+        recipe: config.PaintingRecipe,
+        assets: PaintingAssets,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.model, self.recipe, self.assets = model.eval(), recipe, assets
+        self.provenance = provenance or {}
+        self.tokenizer, self.codes = assets.tokenizer, assets.codes.to(model.device).eval()
+
+    def paint(
+        self,
+        caption: str | Texts,
+        *,
+        count: int = 1,
+        guidance: float = 2.0,
+        temperature: float = 1.0,
+        top_k: int = 0,
+        top_p: float = 0.95,
+        seed: int = 0,
+        on_code: Callable[[int, int], None] | None = None,
+    ) -> Any:
+        """Paint a caption: a Painting, or a list of `count`; of several captions a list of what each alone would give.
+
+        `guidance` exaggerates what the caption changes: 1 is the model as it is, 0 ignores the caption. The rest is as in
+        sampling text. A picture depends on its caption, the options and its seed, `seed`, `seed + 1` …, and on nothing else.
+        `on_code` hears after each code how many of how many are painted.
+        """
+        captions = [caption] if isinstance(caption, str) else caption
+        if not isinstance(captions, list | tuple):
+            raise UsageError(f"paint takes a caption or a list of captions, not {shown(caption)}")
+        for number, each in enumerate(captions):
+            if not isinstance(each, str):
+                raise UsageError(f"caption {number} (counting from 0) is {shown(each)}, not a string")
+        if not 1 <= count <= MOST_PICTURES:
+            raise UsageError(f"`count` must be from 1 to {MOST_PICTURES:,}, not {count}")
+        if not 0 <= guidance <= STRONGEST:
+            raise UsageError(f"`guidance` must be from 0 to {STRONGEST:g}, not {guidance}")
+        options = Search(sample=True, temperature=temperature, top_k=top_k, top_p=top_p, beam=1)
+        wanted = [(each, seed + number) for each in captions for number in range(count)]
+        painted = list(self._paint(wanted, guidance, options, on_code))
+        of_each = [painted[at : at + count] for at in range(0, len(painted), count)]
+        answers = of_each if count > 1 else [each[0] for each in of_each]
+        return answers[0] if isinstance(caption, str) else answers
+
+    def _paint(
+        self,
+        wanted: Sequence[tuple[str, int]],
+        guidance: float,
+        options: Search,
+        on_code: Callable[[int, int], None] | None,
+    ) -> Iterator[Painting]:
+        total, done = len(wanted) * self.model.grid**2, 0
+        for begin in range(0, len(wanted), BATCH):
+            captions, seeds = zip(*wanted[begin : begin + BATCH], strict=True)
+            ids, cut = caption_ids(captions, self.tokenizer, self.model.caption_positions)
+
+            def count(*step: Any, rows: int = len(captions)) -> None:
+                nonlocal done
+                done += rows
+                if on_code is not None:
+                    on_code(done, total)
+
+            codes = self.write(ids.to(self.model.device), seeds, guidance, options, count)
+            for row, pixels in enumerate(self.pixels(codes)):
+                yield Painting(captions[row], pixels, codes[row].cpu().numpy(), seeds[row], cut[row])
+
+    def write(
+        self,
+        ids: Tensor,
+        seeds: Sequence[int],
+        guidance: float = 1.0,
+        options: Search | None = None,
+        on_step: Callable[..., None] | None = None,
+    ) -> Tensor:
+        """Captions [S, K] → codes [S, G, G], drawn."""
+        places, codes = self.model.grid**2, self.model.codes
+        limits = torch.full((len(ids),), places, device=ids.device)
+        guided = Guided(self.model, no_caption(ids.size(1)).to(ids.device), guidance)
+        special = SpecialTokens(start=codes, end=codes + 1, pad=codes + 2)
+        found = search(
+            guided, ids, limits, options or Search(sample=True, beam=1), special, seeds=seeds, on_step=on_step
+        )
+        written = torch.tensor([each[0].tokens for each in found], device=ids.device)  # [S, G·G]
+        return written.view(-1, self.model.grid, self.model.grid)
+
+    def pixels(self, codes: Tensor) -> NDArray[np.uint8]:
+        """Codes [S, G, G] → [S, height, width, channels]."""
+        with torch.inference_mode():
+            decoded = self.codes.decode(codes)  # [S, C, P, P]
+        return (decoded * 255).round().to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy()
+
+    def encode(self, pixels: NDArray[np.uint8]) -> Tensor:
+        """[S, height, width, channels] → codes [S, G, G]."""
+        with torch.inference_mode():
+            return self.codes.encode(as_tensor(pixels).to(self.model.device))
+
+    def words_of(self, caption: str) -> list[tuple[str, list[int]]]:
+        """The caption's words, and the positions of each one's tokens in its row of ids."""
+        ids = self.tokenizer.encode(caption)[: self.model.caption_positions - 3]
+        words: list[tuple[str, list[int]]] = []
+        for place, token in enumerate(self.tokenizer.tokens(ids, "source"), start=1):  # after START
+            if token.startswith("▁") or not words:
+                words.append((token.lstrip("▁"), [place]))
+            else:
+                word, places = words[-1]
+                words[-1] = (word + token, [*places, place])
+        return words
+
+
+def as_tensor(pixels: NDArray[np.uint8]) -> Tensor:
+    """[S, height, width, channels] of bytes → [S, C, P, P] from 0 to 1."""
+    return torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2).float() / 255
