@@ -170,7 +170,7 @@ def test_trials_are_ordinary_runs_and_are_not_repeated(toy: Path, tmp_path: Path
 
 def test_the_loss_is_that_of_the_model_in_the_folder(toy: Path, tmp_path: Path) -> None:
     """And without label smoothing, however it was trained."""
-    ablation = ablation_of(toy, tmp_path, "training.label_smoothing=0.2", overrides=(*SMALL, "training.average=1"))
+    ablation = ablation_of(toy, tmp_path, "training.label_smoothing=0.2", overrides=(*SMALL, "training.keep=last"))
     carry_out_all(ablation)
     for trial, result in ablation.results().items():
         lines = [json.loads(line) for line in (trial.folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]

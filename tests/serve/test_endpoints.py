@@ -14,7 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from regard import __version__
-from regard.serve.attention_route import AttentionAnswer
+from regard.serve.attention_route import AttentionAnswer, AttentionRequest
 from regard.serve.schemas import Health
 from regard.tasks.translation import schemas
 from regard.tasks.translation.native import Native
@@ -150,7 +150,7 @@ def test_documented_examples_work(client: httpx.Client) -> None:
         "/health",
         "/metrics",
     }  # what these models answer
-    for kind in (schemas.TranslateRequest, schemas.AttentionRequest, schemas.ScoreRequest):
+    for kind in (schemas.TranslateRequest, AttentionRequest, schemas.ScoreRequest):
         path = f"/{kind.__name__.removesuffix('Request').lower()}"
         [example] = api["components"]["schemas"][kind.__name__]["examples"]
         ask(client, path, **example)
@@ -159,7 +159,7 @@ def test_documented_examples_work(client: httpx.Client) -> None:
 def test_health(client: httpx.Client) -> None:
     assert client.get("/health").json() == {
         "status": "ok", "models": ["tiny", "other"], "tasks": {"tiny": "translation", "other": "translation"},
-        "version": __version__,
+        "engines": {"tiny": "native", "other": "native"}, "version": __version__,
     }  # fmt: skip
 
 
@@ -234,7 +234,6 @@ def test_the_page_knows_the_models(client: httpx.Client, tiny_translator: Transl
     live = json.loads(found[1])["live"]
     assert [each["name"] for each in live["models"]] == ["tiny", "other"]
     assert live["models"][0]["attentions"] == tiny_translator.model.attention_names()
-    assert live["models"][0]["heads"] == 4
     assert live["models"][0]["beam"] == tiny_translator.recipe.decoding.beam
     assert live["most_characters"] > 0
 

@@ -69,7 +69,7 @@ def made(path: Path, *overrides: str) -> tuple[ClassificationRecipe, Prepared, T
     recipe = recipes.load(path, overrides)
     assert isinstance(recipe, ClassificationRecipe)
     prepared = prepare(recipe, show=False)
-    model = initial_model(recipe, find_task(recipe.task), prepared)
+    model, _ = initial_model(recipe, find_task(recipe.task), prepared)
     return recipe, prepared, model, ClassificationTraining(recipe, prepared, 1, torch.device("cpu"))
 
 

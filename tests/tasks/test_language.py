@@ -134,7 +134,7 @@ def test_validation_is_per_word_whatever_the_tokens(tmp_path: Path) -> None:
     prepared = prepare(recipe, show=False)
     task, model = (
         LanguageTraining(recipe, prepared, 1, torch.device("cpu")),
-        cast(LanguageModel, initial_model(recipe, find_task(recipe.task), prepared)),
+        cast(LanguageModel, initial_model(recipe, find_task(recipe.task), prepared)[0]),
     )
     model.eval()
     with torch.inference_mode():
@@ -147,7 +147,7 @@ def test_validation_is_per_word_whatever_the_tokens(tmp_path: Path) -> None:
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_loss_knows_no_padding(tmp_path: Path, architecture: str) -> None:
     recipe: Any = recipes.load(write_recipe(tmp_path, architecture))
-    model: Any = initial_model(recipe, find_task(recipe.task), prepare(recipe, show=False)).eval()
+    model: Any = initial_model(recipe, find_task(recipe.task), prepare(recipe, show=False))[0].eval()
     read, wanted = (torch.randint(4, 300, (3, 12), generator=torch.Generator().manual_seed(seed)) for seed in (1, 2))
     for row, length in enumerate((12, 4, 7)):
         read[row, length:] = wanted[row, length:] = PAD

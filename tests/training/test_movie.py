@@ -54,7 +54,7 @@ def test_a_frame_holds_the_attention_of_that_moment(filmed: Path) -> None:
         assert weights.shape[2:] == (len(probe["target"]["tokens"]), len(probe["source"]["tokens"]))
         assert np.allclose(weights.sum(-1), 1, atol=1e-3)
         ids = [translator.tokenizer.encode(probe[side]["text"], side) for side in ("source", "target")]
-        again = translator._look(probe["source"]["text"], ids[0], [*ids[1], 2]).weights["cross"]
+        again = translator._look(probe["source"]["text"], ids[0], [*ids[1], 2], translator.tokenizer).weights["cross"]
         assert np.allclose(weights, again, atol=2e-5)
         assert probe["text"] == translator.translate(probe["source"]["text"], beam=1).text
 

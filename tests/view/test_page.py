@@ -127,6 +127,8 @@ def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
         "curve",
         "bench",
         "map",
+        "painting",
+        "picture",
     }
     assert {path.stem for path in assets.iterdir()} - others == {"page", *VIEWS, *SCRIPTS}
 

@@ -89,7 +89,6 @@ def measured(entrant: Entrant, folder: Path, test_set: TestSet) -> dict[str, Any
         "parameters": entrant.parameters,
         "model": vars(entrant.recipe.model),
         "training": vars(entrant.recipe.training),
-        "updates": translator.provenance["updates"],
         "training_pairs": translator.provenance["training_examples"],
         **curve_of(folder),
         "memory": training_memory(entrant.recipe),
@@ -126,6 +125,7 @@ def curve_of(run: Path) -> dict[str, Any]:
         raise TrainingError(f"{run / METRICS} tells of no validation; delete {run} to train it again")
     return {
         "curve": curve,
+        "updates": curve[-1]["update"],  # of the training: the model that was kept may be an earlier one
         "seconds": curve[-1]["seconds"],
         "tokens_per_second": statistics.median(speeds) if speeds else None,
     }
