@@ -588,7 +588,7 @@ def test_every_recipe_loads_and_opens_with_what_it_is(path: Path) -> None:
     recipe = load(path)
     assert recipe.name == path.stem
     require_data(recipe)
-    assert recipe.data.test
+    assert recipe.data.tests
     opening = "\n".join(takewhile(lambda line: line.startswith("#"), path.read_text(encoding="utf-8").splitlines()))
     command = "regard quickstart" if path.stem == "quickstart" else f"regard train {path.relative_to(ROOT)}"
     for part in (command, "Expected", "Data:", "Licence:"):

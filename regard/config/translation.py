@@ -36,6 +36,8 @@ class Corpus:
     target_language: str = ""
     source_column: int = 0
     target_column: int = 0
+    split: str = "train"
+    """What the split column calls the rows that are trained on; those of `valid` and `test` it calls that."""
     both_directions: bool = False
     """Train the other way, too: each pair once as it stands, and once with its sides swapped."""
     weight: float = setting(1.0, least=0.001, most=1_000)
@@ -65,6 +67,8 @@ class Direction(NamedTuple):
     tags: tuple[str, ...]
     paired: bool
     """Whether there is the same text in the other direction."""
+    split: str = "train"
+    """What the split column calls the rows that are trained on."""
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -146,7 +150,7 @@ class ParallelText(TextData):
             for swapped in (False, True) if each.both_directions else (False,):
                 into = tag_of(languages[0 if swapped else 1]) if len(targets) > 1 else ""
                 tags = tuple(filter(None, (into, each.tag)))
-                found.append(Direction(each.name, own, swapped, each.weight, tags, each.both_directions))
+                found.append(Direction(each.name, own, swapped, each.weight, tags, each.both_directions, each.split))
         return found
 
     @property

@@ -205,5 +205,11 @@ def strip_punctuation(source: str, target: str, random: Random) -> tuple[str, st
 
 
 def change_case(source: str, target: str, random: Random) -> tuple[str, str]:
-    """All in capitals; or a source in small letters, whose translation is as it was."""
+    """All in capitals; or a source in small letters, whose translation is as it was.
+
+    A source in a script without case, such as Korean, stays: nothing in it would say that the target has another.
+    """
+    letters = [letter for letter in source if letter.isalpha()]
+    if sum(letter.lower() == letter.upper() for letter in letters) * 2 > len(letters):
+        return source, target
     return (source.upper(), target.upper()) if random.random() < 0.5 else (source.lower(), target)

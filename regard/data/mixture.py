@@ -31,7 +31,7 @@ def read_direction(direction: Direction, split: str) -> Iterator[Pair]:
     text."""
     data = direction.data
     if split == "train":
-        pairs = read_pairs(data.train, data, "train")
+        pairs = read_pairs(data.train, data, direction.split)
         if not data.valid and data.hold_out:
             pairs = _held_out(pairs, data.hold_out, wanted=False)
     elif split == "valid":
@@ -39,13 +39,13 @@ def read_direction(direction: Direction, split: str) -> Iterator[Pair]:
             pairs = read_pairs(data.valid, data, "valid")
         else:
             pairs = (
-                _held_out(read_pairs(data.train, data, "train"), data.hold_out, wanted=True)
+                _held_out(read_pairs(data.train, data, direction.split), data.hold_out, wanted=True)
                 if data.hold_out
                 else iter(())
             )
     else:
         name = direction.name or split
-        pairs = read_pairs(data.test[name], data, name)
+        pairs = read_pairs(data.test[name], data, "test" if direction.name else name)
     return ((target, source) for source, target in pairs) if direction.swapped else pairs
 
 

@@ -153,6 +153,12 @@ def test_case_is_capitals_on_both_sides_or_small_in_the_source() -> None:
     assert found == {("WO, TOM?", "WHERE, TOM?"), ("wo, tom?", "Where, Tom?")}
 
 
+def test_a_script_without_case_stays_since_nothing_would_tell_the_targets() -> None:
+    pair = ("톰은 Seoul에 살아요.", "Tom lives in Seoul.")
+    assert {change_case(*pair, Random(seed)) for seed in range(9)} == {pair}
+    assert {change_case(*pair[::-1], Random(seed))[0] for seed in range(9)} == {pair[1].upper(), pair[1].lower()}
+
+
 def test_what_would_be_too_long_or_empty_stays_as_it_is(tokenizer: Tokenizer) -> None:
     longest = max(len(tokenizer.encode(text)) for text in PAIRS[1])
     found = {texts(tokenizer, [[1]], epoch, change_case=1.0, max_tokens=longest)[0] for epoch in range(20)}

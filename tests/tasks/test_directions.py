@@ -16,6 +16,7 @@ from regard.config import recipes
 from regard.data.augmentation import LineBatches
 from regard.data.mixture import Mixture, read_split
 from regard.errors import ConfigError, DataError, UsageError
+from regard.tasks.translation.evaluation import recipe_test_sets
 
 RECIPE = """
 [data]
@@ -187,3 +188,21 @@ def test_a_share_of_the_text_is_held_out(recipe: Path) -> None:
     train, valid = (list(read_split(settings.data, split)) for split in ("train", "valid"))  # type: ignore[arg-type]
     assert (len(train), len(valid)) == (90, 10)
     assert not {*train} & {*valid}
+
+
+def test_splits_of_a_corpus_may_stand_in_one_column_and_be_called_otherwise(tmp_path: Path) -> None:
+    rows = "train\ta b\tb a\nextra\tc d\td c\nvalid\te f\tf e\ntest\tg h\th g\n"
+    (tmp_path / "all.tsv").write_text(rows)
+    entry = '[[data.corpus]]\nname = "{}"\ntrain = ["all.tsv"]\nboth_directions = true\n'
+    (tmp_path / "split.toml").write_text(
+        f'[data]\nfolder = "{tmp_path}"\nsplit_column = 1\nsource_column = 2\ntarget_column = 3\n'
+        'source_language = "xx"\ntarget_language = "yy"\n'
+        + entry.format("one") + 'valid = ["all.tsv"]\ntest = ["all.tsv"]\n'
+        + entry.format("two") + 'split = "extra"\n'
+    )  # fmt: skip
+    recipe = recipes.load(tmp_path / "split.toml")
+    data = recipe.data
+    assert list(read_split(data, "train")) == [("a b", "b a"), ("b a", "a b"), ("c d", "d c"), ("d c", "c d")]  # type: ignore[arg-type]
+    assert list(read_split(data, "valid")) == [("e f", "f e"), ("f e", "e f")]  # type: ignore[arg-type]
+    sets = recipe_test_sets(recipe)  # type: ignore[arg-type]
+    assert [(each.name, each.sources) for each in sets] == [("one xx-yy", ["g h"]), ("one yy-xx", ["h g"])]
