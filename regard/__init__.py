@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from regard.tasks.vectors import Embedded
     from regard.tasks.verbs import Evaluation, evaluate, load, score, view
     from regard.view.curve import Curves, curve
+    from regard.view.playground import Playground, playground
 
 __all__ = [
     "Ablated",
@@ -79,6 +80,7 @@ __all__ = [
     "Painting",
     "PairScore",
     "PictureExplanation",
+    "Playground",
     "Prepared",
     "Quickstart",
     "Race",
@@ -111,6 +113,7 @@ __all__ = [
     "heads",
     "load",
     "neighbours",
+    "playground",
     "prepare",
     "quickstart",
     "race",
@@ -168,6 +171,7 @@ _PLACES = {
     "tasks.translation.translator": ("Translator",),
     "tasks.verbs": ("Evaluation", "evaluate", "load", "score", "view"),
     "view.curve": ("Curves", "curve"),
+    "view.playground": ("Playground", "playground"),
 }
 _PLACE = {name: place for place, names in _PLACES.items() for name in names}
 _STAGES = ("export", "serve", "view")

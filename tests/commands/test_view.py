@@ -32,6 +32,15 @@ def test_view_a_page_and_the_terminal(run: Path, tmp_path: Path) -> None:
     assert "cannot write" in fail("view", run, SENTENCE, "-o", page / "page.html")
 
 
+def test_the_playground_needs_no_model(tmp_path: Path) -> None:
+    page = tmp_path / "playground.html"
+    assert succeed("view", "--playground", "-o", page).out == f"wrote {page}\n"
+    assert "softmax" in page.read_text(encoding="utf-8")
+    assert "needs no model" in fail("view", "demo", "--playground", "-o", page)
+    assert "name its file with -o" in fail("view", "--playground")
+    assert "name a model" in fail("view")
+
+
 def test_view_shows_every_part_of_a_long_text() -> None:
     answer = succeed("view", "demo", LONG)
     parts = regard.load("demo").attention(LONG).parts

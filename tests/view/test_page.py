@@ -129,6 +129,9 @@ def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
         "map",
         "painting",
         "picture",
+        "attend",
+        "playground",
+        "playground_text",
     }
     assert {path.stem for path in assets.iterdir()} - others == {"page", *VIEWS, *SCRIPTS}
 
