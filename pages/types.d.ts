@@ -52,7 +52,7 @@ interface Weights {
   /** What the model calls its layers; empty if they cannot be switched. */
   names: string[];
   /** The heads of each layer that were switched off. */
-  silent: number[][];
+  off: number[][];
   /** [layers, heads, queries, keys] */
   weights: Packed;
 }
@@ -360,7 +360,7 @@ interface Score {
   signature: string;
 }
 
-interface Lane {
+interface Entrant {
   name: string;
   parameters: number;
   model: { architecture: string; width: number };
@@ -382,7 +382,7 @@ interface Bucket {
   sentences: number;
 }
 
-/** Where a lane looked: the mean of its cross-attention, [target, source]. */
+/** Where a entrant looked: the mean of its cross-attention, [target, source]. */
 interface Looks {
   source: string[];
   target: string[];
@@ -394,7 +394,7 @@ interface Sample {
   reference: string;
   tokens: number;
   translations: Record<string, string>;
-  /** By lane; null if it has no attention. */
+  /** By entrant; null if it has no attention. */
   looks: Record<string, Looks | null>;
 }
 
@@ -408,7 +408,7 @@ interface RacePage {
   beam: number;
   test_set: { name: string; sentences: number };
   buckets: Bucket[];
-  lanes: Lane[];
+  entrants: Entrant[];
   pairs: { a: string; b: string; metrics: { value: number; p_value: number }[] }[];
   samples: Sample[];
   command: string;

@@ -273,27 +273,27 @@ def test_entrants_are_run_folders_that_share_a_corpus(recipe: Path, finished: tu
         }
     assert len(list((recipe.parent / "prepared").iterdir())) == 1
     assert (folder / "race.html").is_file()
-    assert [entrant["name"] for entrant in comparison["lanes"]] == list(ALL)
+    assert [entrant["name"] for entrant in comparison["entrants"]] == list(ALL)
 
 
 def test_scores_are_those_of_the_translations(recipe: Path, finished: tuple[Path, dict[str, Any]]) -> None:
     folder, comparison = finished
     test_set, _ = recipe_test_sets(recipes.load(recipe))
     assert comparison["test_set"] == {"name": "first", "sentences": 16}
-    for entrant in comparison["lanes"]:
+    for entrant in comparison["entrants"]:
         kept = json.loads((folder / entrant["name"] / "race.json").read_text(encoding="utf-8"))
         bleu, chrf, _ = score(kept["translations"], test_set.references)
         assert [each["value"] for each in entrant["scores"]] == pytest.approx([bleu.value, chrf.value])
         for found, plain in zip(entrant["scores"], (bleu, chrf), strict=True):
             assert found["signature"].startswith(plain.signature)
             assert found["low"] <= found["high"]
-        assert entrant["parameters"] <= comparison["lanes"][-1]["parameters"]
+        assert entrant["parameters"] <= comparison["entrants"][-1]["parameters"]
         assert entrant["updates"] == 4
         assert [point["update"] for point in entrant["curve"]] == [2, 4]
         assert 0 < entrant["curve"][0]["seconds"] < entrant["curve"][1]["seconds"] == entrant["seconds"]
         assert entrant["speed"]["sentences_per_second"] > 0
     pairs = {(pair["a"], pair["b"]): pair["metrics"][0]["value"] for pair in comparison["pairs"]}
-    values = {entrant["name"]: entrant["scores"][0]["value"] for entrant in comparison["lanes"]}
+    values = {entrant["name"]: entrant["scores"][0]["value"] for entrant in comparison["entrants"]}
     assert len(pairs) == 6
     for (a, b), difference in pairs.items():
         assert difference == pytest.approx(values[b] - values[a])
@@ -346,7 +346,7 @@ def test_an_interrupted_race_goes_on(recipe: Path, tmp_path: Path, monkeypatch: 
             with pytest.raises(KeyboardInterrupt):
                 run(recipe, tmp_path / "race")
     comparison, _ = run(recipe, tmp_path / "race")
-    assert len(comparison["lanes"]) == 2
+    assert len(comparison["entrants"]) == 2
 
 
 def test_another_test_set_is_measured_anew(recipe: Path, tmp_path: Path) -> None:
@@ -362,7 +362,7 @@ def test_a_damaged_result_is_measured_anew(recipe: Path, tmp_path: Path) -> None
     first, _ = run(recipe, tmp_path / "race", ["transformer"])
     (tmp_path / "race" / "transformer" / "race.json").write_text('{"stamp": {', encoding="utf-8")
     second, _ = run(recipe, tmp_path / "race", ["transformer"])
-    assert second["lanes"][0]["scores"] == first["lanes"][0]["scores"]
+    assert second["entrants"][0]["scores"] == first["entrants"][0]["scores"]
 
 
 def test_the_verb(recipe: Path, tmp_path: Path) -> None:

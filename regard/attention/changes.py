@@ -23,7 +23,7 @@ COLDEST = 0.01  # colder is hard attention in all but name, and overflows in the
 class Change(NamedTuple):
     """How an attention differs from what it was trained to do."""
 
-    silent: tuple[int, ...] = ()
+    off: tuple[int, ...] = ()
     """Heads whose outcome is zero."""
     temperature: float = 1.0
     hard: bool = False

@@ -76,8 +76,8 @@ class MultiHead(Observed, AttentionModule):
     def mix(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, layout: Padded | Packed) -> Tensor:
         """Attend in every head, merge the heads: → [B, Q, D], or as the layout has its tokens."""
         mixed = self.attend(query, key, value, mask)  #  [B, H, Q, F]
-        if self.change.silent:
-            mixed = mixed.index_fill(1, torch.tensor(self.change.silent, device=mixed.device), 0.0)
+        if self.change.off:
+            mixed = mixed.index_fill(1, torch.tensor(self.change.off, device=mixed.device), 0.0)
         merged = layout.merge(mixed)  #                      [B, Q, H × F]
         output: Tensor = self.output(merged)  #              [B, Q, D]
         if self.recording:

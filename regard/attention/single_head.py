@@ -70,11 +70,11 @@ class SingleHead(Observed, AttentionModule, ABC):
             found: AttentionOutput = self(query, memory)
             self.note_outputs([found], memory)
             return found
-        silent, temperature, hard = self.change
+        off, temperature, hard = self.change
         scores = self.scores(query, memory.key)  #                                   [S, Q, K]
         weights = to_weights(scores / temperature, memory.mask, hard=hard)  #    [S, Q, K]
         context = weights @ memory.value  #                                          [S, Q, D]
-        return AttentionOutput(query, scores, weights, torch.zeros_like(context) if silent else context)
+        return AttentionOutput(query, scores, weights, torch.zeros_like(context) if off else context)
 
     def note_outputs(self, outputs: Sequence[AttentionOutput], memory: Memory) -> None:
         """Note one output, or those of one position after the other as one; a record knows heads, so there is one."""

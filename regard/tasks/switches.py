@@ -27,10 +27,10 @@ class Switchable:
         """
         return changed(self.model, off, temperature, hard)
 
-    def silent_heads(self) -> dict[str, list[list[int]]]:
+    def heads_off(self) -> dict[str, list[list[int]]]:
         """By kind of attention, the heads of each layer that are switched off in this thread."""
         return {
-            kind: [list(change_of(self.model.get_submodule(module)).silent) for module in modules]
+            kind: [list(change_of(self.model.get_submodule(module)).off) for module in modules]
             for kind, modules in self.model.attention_names().items()
         }
 
@@ -52,7 +52,7 @@ class Switchable:
         return Inside(
             shape={**shape_of(settings), "vocabulary": embedding.table.num_embeddings, **shape},
             names=names,
-            silent=self.silent_heads().get(kind, []),
+            off=self.heads_off().get(kind, []),
             positions=None if positions is None else positions.detach().cpu().numpy(),
             stacks=[Stack(kind, side, "embedding", "layers", settings.layers, end)] if walks else [],
             record=seen,

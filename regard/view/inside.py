@@ -50,7 +50,7 @@ class Inside:
     """The model's sizes and choices by name, such as width and norm."""
     names: Sequence[str] = ()
     """What the model calls its attentions, first layer first: the names to switch their heads off by."""
-    silent: Sequence[list[int]] = ()
+    off: Sequence[list[int]] = ()
     """The heads of each layer that were switched off; their weights are shown, but reach nothing."""
     positions: NDArray[np.floating[Any]] | None = None
     """What marks the positions, [positions, width]."""
@@ -62,7 +62,7 @@ class Inside:
         """Weights [layers, heads, queries, keys] as a page reads them."""
         return {
             "names": list(self.names),
-            "silent": list(self.silent) or [[] for _ in weights],
+            "off": list(self.off) or [[] for _ in weights],
             "weights": pack_probabilities(weights),
         }
 

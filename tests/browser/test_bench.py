@@ -35,7 +35,7 @@ def test_every_number_has_its_place(open_page: Open, bench_page: Path, found: re
         assert texts(page, f"{at}tbody td") == [panel.shown(value) for line in panel.lines for value in line.values]
         assert len(attributes(page, f"{at}circle", "cy")) == len(panel.lines) * len(panel.places)
     # The variance that grows is drawn from low to high, in a colour of its own.
-    heights = [float(each) for each in attributes(page, ".panel >> nth=0 >> g.lane-0 circle", "cy")]
+    heights = [float(each) for each in attributes(page, ".panel >> nth=0 >> g.series-0 circle", "cy")]
     assert heights == sorted(heights, reverse=True)
     colours = page.locator(".panel >> nth=0 >> figure .line").evaluate_all(
         "(all) => all.map((each) => getComputedStyle(each).stroke)"

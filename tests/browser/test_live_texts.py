@@ -61,7 +61,7 @@ def test_heads_of_a_classifier_are_switched(open_page: Open, server: str, classi
         share = next(iter(classifier.classify(TEXT).probabilities.values()))
     shown = page.evaluate("page.scene.decision.probabilities[0][1]")
     assert shown == pytest.approx(share, abs=1e-6)
-    assert page.evaluate("page.scene.attention.encoder.silent") == [[1]]
+    assert page.evaluate("page.scene.attention.encoder.off") == [[1]]
     page.locator("#live-hard").check()
     until(page, "!page.live.running && page.live.asked.hard")
     assert set(page.evaluate("[...tensorOf(page.scene.attention.encoder.weights).values]")) == {0, 1}

@@ -201,10 +201,10 @@ def shown_map(page: Page) -> list[float]:
     return [float(label.rpartition(": ")[2]) for label in attributes(page, ".heat .cell", "aria-label")]
 
 
-def test_silent_heads_count_neither_in_mean_nor_in_max(open_page: Open, tmp_path: Path) -> None:
+def test_heads_switched_off_count_neither_in_mean_nor_in_max(open_page: Open, tmp_path: Path) -> None:
     cross = at_random(2, 4, len(TARGET), len(SOURCE))
     scene = imagined(weights={"cross": cross}).to_dict()
-    scene["attention"]["cross"]["silent"] = [[0, 1, 2, 3], [0, 3]]
+    scene["attention"]["cross"]["off"] = [[0, 1, 2, 3], [0, 3]]
     (tmp_path / "page.html").write_text(render([scene]), encoding="utf-8")
     page = open_page(tmp_path / "page.html")
     caption = page.locator(".weights > .muted")

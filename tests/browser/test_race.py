@@ -51,8 +51,8 @@ def test_charts_have_a_mark_for_every_value(open_page: Open, race_page: Path) ->
     heights = attributes(page, ".chart >> nth=0 >> .mark", "transform")
     ups = [float(height.rstrip(")").split(" ")[1]) for height in heights]
     assert ups == sorted(ups, reverse=True)
-    # One colour for each lane, wherever it stands.
-    colours = page.locator(".lane").evaluate_all(
+    # One colour for each entrant, wherever it stands.
+    colours = page.locator(".series").evaluate_all(
         "(all) => all.map((each) => [each.textContent, getComputedStyle(each).color])"
     )
     assert len({tuple(pair) for pair in colours}) == len(ENTRANTS)
@@ -61,7 +61,7 @@ def test_charts_have_a_mark_for_every_value(open_page: Open, race_page: Path) ->
 def test_pointing_reads_a_value(open_page: Open, race_page: Path) -> None:
     page = open_page(race_page)
     chart = page.locator(".chart").nth(2)
-    mark = chart.locator("[data-lane='1'] .mark").nth(2)
+    mark = chart.locator("[data-series='1'] .mark").nth(2)
     mark.scroll_into_view_if_needed()
     mark.hover()
     expect(chart.locator(".readout")).to_have_text("conv 21–35 tokens: BLEU 23.0 [22.0, 24.0], 50 sentences")

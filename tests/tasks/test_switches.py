@@ -52,7 +52,7 @@ def test_a_head_that_is_off_adds_nothing(made: Callable[..., Any]) -> None:
     model, numbers = made()
     name, head = "layers.1.self_attention", 1
     with model.changed(off={name: [head]}):
-        assert model.silent_heads() == {kind: [[], [head]] for kind in model.model.attention_names()}
+        assert model.heads_off() == {kind: [[], [head]] for kind in model.model.attention_names()}
         wanted = numbers()
     weight = model.model.get_submodule(name).output.weight
     with torch.no_grad():

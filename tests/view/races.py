@@ -24,7 +24,7 @@ def comparison(entrants: tuple[str, ...] = ENTRANTS, **changes: Any) -> dict[str
         "beam": 5,
         "test_set": {"name": "test", "sentences": 750},
         "buckets": [{"low": low, "high": high, "sentences": count} for low, high, count in BUCKETS],
-        "lanes": [entrant(name, number) for number, name in enumerate(entrants)],
+        "entrants": [entrant(name, number) for number, name in enumerate(entrants)],
         "pairs": [
             {"a": a, "b": b, "metrics": [
                 {"name": name, "value": 3.0 * (entrants.index(b) - entrants.index(a)), "low": 1.0, "high": 5.0, "p_value": 0.001}

@@ -366,7 +366,7 @@ def test_a_silenced_head_does_not_count(tiny_translator: Translator) -> None:
     sentence = made_up_sentences(1, 1)[0]
     with tiny_translator.changed(off={"decoder.1.cross_attention": [0, 2]}):
         found = tiny_translator.attention(sentence)
-    assert found.to_dict(walk=False)["attention"]["cross"]["silent"] == [[], [0, 2]]
+    assert found.to_dict(walk=False)["attention"]["cross"]["off"] == [[], [0, 2]]
     assert np.allclose(found.mean("cross", 1), found.weights["cross"][1][[1, 3]].mean(0))
     assert np.allclose(found.mean("cross", 0), found.weights["cross"][0].mean(0))
     names = tiny_translator.model.attention_names()["cross"]

@@ -53,7 +53,7 @@ def test_the_order_of_the_entrants_does_not_matter() -> None:
     """The last pair compares the two best either way round; its difference changes sign, the words do not."""
     given = comparison()
     turned = deepcopy(given)
-    turned["lanes"].reverse()
+    turned["entrants"].reverse()
     for pair in turned["pairs"]:
         pair["a"], pair["b"] = pair["b"], pair["a"]
     assert headline(turned) == headline(given)
@@ -62,7 +62,7 @@ def test_the_order_of_the_entrants_does_not_matter() -> None:
 def test_the_table_in_the_terminal_puts_the_best_first() -> None:
     said = io.StringIO()
     given = comparison()
-    given["lanes"][0]["tokens_per_second"] = None
+    given["entrants"][0]["tokens_per_second"] = None
     draw_race(given, Console(file=said, width=80))
     lines = said.getvalue().splitlines()
     for mark in ("MB", "["):
@@ -70,7 +70,7 @@ def test_the_table_in_the_terminal_puts_the_best_first() -> None:
     assert "26.00 [25.0, 27.0]" in said.getvalue()
     assert "–" in next(line for line in lines if line.startswith("rnn") and "MB" in line)
     assert "…" not in said.getvalue(), "it fits an old terminal"
-    for score in given["lanes"][0]["scores"]:
+    for score in given["entrants"][0]["scores"]:
         assert f"{score['name']}: {score['signature']}" in lines
 
 

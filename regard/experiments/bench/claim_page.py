@@ -65,7 +65,7 @@ def _section(panel: Panel) -> str:
 
 
 def _style(line: Line) -> str:
-    return f"lane-{line.lane % 6}{' dashed' if line.dashed else ''}"
+    return f"series-{line.colour % 6}{' dashed' if line.dashed else ''}"
 
 
 def _figure(panel: Panel) -> str:

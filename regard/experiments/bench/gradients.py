@@ -139,7 +139,7 @@ def _told(asked: Reaching, found: Found) -> Measured:
     panels = tuple(
         Panel(
             state, (f"Gradient at the first word over that at the last, {STATES[state][0]}", f"마지막 단어 대비 첫 단어의 기울기, {STATES[state][1]}"),
-            AXIS, asked.lengths, tuple(Line(name, NAMES[name], tuple(values), lane) for lane, (name, values) in enumerate(of.items())),
+            AXIS, asked.lengths, tuple(Line(name, NAMES[name], tuple(values), colour) for colour, (name, values) in enumerate(of.items())),
             (f"At {longest} words: " + _list(of, 0) + ".", f"단어 {longest}개에서 " + _list(of, 1) + "입니다."),
             logarithmic=(True, True),
         )

@@ -58,8 +58,8 @@ class Line:
     name: Both
     values: tuple[float | None, ...]
     """One for each place of the panel; None: there is none."""
-    lane: int = 0
-    """Its colour."""
+    colour: int = 0
+    """Its number among the colours of a figure."""
     dashed: bool = False
 
 
@@ -232,7 +232,7 @@ def lines_of(
 ) -> tuple[Line, ...]:
     """A line for each name, in this order, each with its colour."""
     return tuple(
-        Line(key, name, tuple(values[key]), lane, key in dashed) for lane, (key, name) in enumerate(names.items())
+        Line(key, name, tuple(values[key]), colour, key in dashed) for colour, (key, name) in enumerate(names.items())
     )
 
 

@@ -185,7 +185,7 @@ def _told(asked: Smoothing, found: Found) -> Measured:
     panels = tuple(
         Panel(
             what, title, AXIS, asked.noises,
-            tuple(Line(key, names[key], tuple(values), lane, key == plain) for lane, (key, values) in enumerate(found[what].items())),
+            tuple(Line(key, names[key], tuple(values), colour, key == plain) for colour, (key, values) in enumerate(found[what].items())),
             _reading(asked, what, found[what][plain], found[what][chosen], chosen), form=".2f" if what == "confidence" else ".1f",
         )
         for what, title in TITLES.items()

@@ -61,7 +61,7 @@ def compare_entrants(
         "beam": recipe.decoding.beam,
         "test_set": {"name": test_set.name, "sentences": len(test_set.sources)},
         "buckets": [{"low": each.low, "high": each.high, "sentences": len(each.places)} for each in buckets],
-        "lanes": [
+        "entrants": [
             {**{fact: found[name][fact] for fact in facts}, "scores": scores[name], "lengths": lengths[name]}
             for name in names
         ],

@@ -49,7 +49,7 @@ def headline(comparison: Comparison) -> str:
 
 def ranked(comparison: Comparison) -> list[dict[str, Any]]:
     """The entrants, best BLEU first."""
-    return sorted(comparison["lanes"], key=lambda entrant: -entrant["scores"][0]["value"])
+    return sorted(comparison["entrants"], key=lambda entrant: -entrant["scores"][0]["value"])
 
 
 def p_value_of(comparison: Comparison, one: str, other: str) -> float:

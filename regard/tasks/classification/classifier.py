@@ -138,9 +138,9 @@ class Classifier(TextVectors, Switchable):
             raise UsageError("an empty text has nothing to look at")
         answer = self.classify(text)
         for number, part in enumerate(in_reach(ids, self.recipe.data), start=1):
-            yield self._decision(text, answer, part, number)
+            yield self._explain(text, answer, part, number)
 
-    def _decision(self, text: str, answer: Classification, part: NDArray[np.int64], window: int) -> Explanation:
+    def _explain(self, text: str, answer: Classification, part: NDArray[np.int64], window: int) -> Explanation:
         ids = torch.from_numpy(pad([part], start=self.model.pooling == "first"))  # [1, T]
         found = attribute(self.model, ids.to(self.model.device), self.labels.index(answer.label), self.temperature)
         tokens = self.tokenizer.tokens(ids[0].tolist(), "source")

@@ -130,11 +130,11 @@ class Explanation:
             "steps": [],
             "search": None,
             "warnings": [],
-            "decision": self._decided(),
+            "decision": self._decision_values(),
             **self.inside.to_dict(walk=walk),
         }
 
-    def _decided(self) -> dict[str, Any]:
+    def _decision_values(self) -> dict[str, Any]:
         """The label, and what each word had to do with it."""
         return {
             "label": self.label,

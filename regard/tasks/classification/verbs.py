@@ -70,7 +70,7 @@ def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> It
 
 
 @dataclass(frozen=True, repr=False)
-class SeenDecision:
+class SeenClassification:
     """A text in as many windows as it was read in, at most eight."""
 
     windows: Sequence[Explanation]
@@ -101,14 +101,14 @@ class SeenDecision:
         }
 
 
-def view(model: str | Path, text: str | None = None) -> SeenDecision:
+def view(model: str | Path, text: str | None = None) -> SeenClassification:
     """Which words a decision looked at."""
     text = require_text(model, text)
     classifier = load(model, task="text-classification")
     seen = list(islice(classifier.looks(text), MOST_WINDOWS))
     if told := classifier.about_long(int(seen[0].gap is not None), int(seen[0].windows > 1)):
         note(told)
-    return SeenDecision(seen)
+    return SeenClassification(seen)
 
 
 def embed(model: str | Path, *, device: str = "cpu") -> TextVectors:

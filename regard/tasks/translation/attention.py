@@ -66,7 +66,7 @@ class Attention:
     """`encoder`, `decoder` and `cross`, as far as the model has them."""
     names: Mapping[str, list[str]] = field(default_factory=dict)
     """By kind, what the model calls its layers: the names to switch their heads off by."""
-    silent: Mapping[str, list[list[int]]] = field(default_factory=dict)
+    off: Mapping[str, list[list[int]]] = field(default_factory=dict)
     """By kind, the heads of each layer that were switched off; their weights are shown, but reach nothing."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """What to tell of the model, such as parameters or BLEU."""
@@ -133,9 +133,9 @@ class Attention:
     def mean(self, kind: str, layer: int = -1) -> NDArray[np.float64]:
         """One layer's weights, mean over the heads that are not switched off: [queries, keys]."""
         weights = np.asarray(self.weights[kind][layer], dtype=np.float64)
-        off = self.silent[kind][layer] if kind in self.silent else []
-        heard = [head for head in range(len(weights)) if head not in off]
-        return weights[heard].mean(0) if heard else np.zeros_like(weights[0])
+        off = self.off[kind][layer] if kind in self.off else []
+        on = [head for head in range(len(weights)) if head not in off]
+        return weights[on].mean(0) if on else np.zeros_like(weights[0])
 
     def check(self, kind: str, layer: int, head: int | None = None) -> None:
         """Refuse what the model does not have."""
@@ -178,7 +178,7 @@ class Attention:
             "attention": {
                 kind: {
                     "names": list(self.names.get(kind, [])),
-                    "silent": self.silent.get(kind, [[] for _ in self.weights[kind]]),
+                    "off": self.off.get(kind, [[] for _ in self.weights[kind]]),
                     "weights": pack_probabilities(self.weights[kind]),
                 }
                 for kind in self.kinds

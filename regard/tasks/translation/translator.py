@@ -531,7 +531,7 @@ class Translator(TextVectors, Switchable):
                 for kind, modules in names.items()
             },
             names=names,
-            silent=self.silent_heads(),
+            off=self.heads_off(),
             facts=self.facts(),
             shape={**shape_of(self.recipe.model), "vocabulary": logits.size(-1)},
             stacks=stacks_of(self.recipe.model),

@@ -1,5 +1,5 @@
-// Charts of lanes: points over a common axis, joined by lines, with whiskers where an interval is known; drawn anew for
-// every width, so that letters keep their size. One colour and one shape for each lane, wherever it appears.
+// Charts of series: points over a common axis, joined by lines, with whiskers where an interval is known; drawn anew for
+// every width, so that letters keep their size. One colour and one shape for each of them, wherever it appears.
 
 const SHAPES = [
   "M0-4A4 4 0 1 1 0 4A4 4 0 1 1 0-4Z",
@@ -16,17 +16,17 @@ const SHAPES = [
  * @typedef {{ lines: ChartLine[], xTitle: string, yTitle: string, fromZero?: boolean, labels?: string[][] | null }} ChartContent
  */
 /** @type {(number: number) => Settings} */
-const laneStyle = (number) => ({ "--lane": `var(--lane-${number % SHAPES.length})` });
+const seriesStyle = (number) => ({ "--series": `var(--series-${number % SHAPES.length})` });
 /** @type {(number: number, attributes?: Attributes<SVGPathElement>) => SVGElement} */
 const shapeOf = (number, attributes = {}) =>
   makeShape("path", { class: "mark", d: SHAPES[number % SHAPES.length], ...attributes });
 
-// The name of a lane in its colour, behind its shape.
+// The name of a series in its colour, behind its shape.
 /** @type {(name: string, number: number) => HTMLElement} */
-const laneName = (name, number) =>
+const seriesName = (name, number) =>
   make(
     "span",
-    { class: "lane", style: laneStyle(number) },
+    { class: "series", style: seriesStyle(number) },
     makeShape("svg", { viewBox: "-6 -6 12 12", "aria-hidden": "true" }, shapeOf(number)),
     name,
   );
@@ -109,7 +109,7 @@ function drawChart(svg, { lines, points, xTitle, yTitle, fromZero, labels }) {
   const drawn = lines.map(({ number, points: own, quiet }) =>
     makeShape(
       "g",
-      { class: quiet && "quiet", style: laneStyle(number), data: { lane: number } },
+      { class: quiet && "quiet", style: seriesStyle(number), data: { series: number } },
       makeShape("path", {
         class: "curve",
         d: own.map(({ x, y }, place) => `${place ? "L" : "M"}${atX(x)} ${atY(y)}`).join(""),
@@ -149,7 +149,7 @@ function followPoints(svg, points, readout) {
     ring?.setAttribute("cx", String(at[0]));
     ring?.setAttribute("cy", String(at[1]));
     svg.classList.add("pointed");
-    readout.replaceChildren(make("b", { style: laneStyle(line.number) }, line.name), ` ${says}`);
+    readout.replaceChildren(make("b", { style: seriesStyle(line.number) }, line.name), ` ${says}`);
   };
   /** @type {(event: PointerEvent) => void} */
   const near = (event) => {
@@ -171,10 +171,10 @@ function followPoints(svg, points, readout) {
   });
 }
 
-// One number for each lane as bars.
-/** @type {(shown: { title: string, lanes: Lane[], value: (lane: Lane) => number | null, shown?: (found: number) => string }) => HTMLElement} */
-function bars({ title, lanes, value, shown = brief }) {
-  const values = lanes.map(value);
+// One number for each entrant of a race as bars.
+/** @type {(shown: { title: string, entrants: Entrant[], value: (entrant: Entrant) => number | null, shown?: (found: number) => string }) => HTMLElement} */
+function bars({ title, entrants, value, shown = brief }) {
+  const values = entrants.map(value);
   const most = Math.max(...values.map((each) => each ?? 0)) || 1;
   /** @type {(found: number | null) => string} */
   const told = (found) => (found === null ? "–" : shown(found));
@@ -185,9 +185,9 @@ function bars({ title, lanes, value, shown = brief }) {
     make(
       "div",
       { class: "bars" },
-      ...lanes.flatMap((lane, number) => [
-        laneName(lane.name, number),
-        make("i", { style: { ...laneStyle(number), "--share": (values[number] ?? 0) / most } }),
+      ...entrants.flatMap((entrant, number) => [
+        seriesName(entrant.name, number),
+        make("i", { style: { ...seriesStyle(number), "--share": (values[number] ?? 0) / most } }),
         make("span", { class: "value" }, told(values[number])),
       ]),
     ),

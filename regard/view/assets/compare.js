@@ -68,7 +68,7 @@ function comparedMap(scene) {
   if (!scene.attention.cross) return make("p", { class: "muted" }, say(COMPARE.none));
   const weights = tensorOf(scene.attention.cross.weights);
   const last = weights.shape[0] - 1;
-  const map = mapOf(weights.at(last), "mean", silentHeads(scene, "cross", last));
+  const map = mapOf(weights.at(last), "mean", headsOffIn(scene, "cross", last));
   const { words: queries } = scene.target;
   const { words: keys } = scene.source;
   return make(

@@ -1,4 +1,4 @@
-// The page of learning curves: every measure over updates and over time, a lane for each run.
+// The page of learning curves: every measure over updates and over time, a line for each run.
 
 /** @type {CurvePage} */
 const { runs, command } = JSON.parse(element("data").textContent);
@@ -141,7 +141,7 @@ function table() {
           make(
             "tr",
             {},
-            make("td", {}, laneName(name, number)),
+            make("td", {}, seriesName(name, number)),
             cell(whole(update)),
             cell((seconds / 60).toFixed(1)),
             ...measures.map((each) => {
@@ -166,7 +166,7 @@ function drawAll() {
       "section",
       {},
       make("h2", {}, say(SAYS.title)),
-      make("p", { class: "lanes" }, ...runs.map(({ name }, number) => laneName(name, number))),
+      make("p", { class: "series-names" }, ...runs.map(({ name }, number) => seriesName(name, number))),
       make(
         "div",
         { class: "charts" },

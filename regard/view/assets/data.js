@@ -71,25 +71,25 @@ function attentionOf(scene, kind) {
 
 // The heads of a layer that were switched off: their weights are known, but reach nothing.
 /** @type {(scene: Scene, kind: Kind, layer: number) => number[]} */
-const silentHeads = (scene, kind, layer) => attentionOf(scene, kind).silent[layer] ?? [];
+const headsOffIn = (scene, kind, layer) => attentionOf(scene, kind).off[layer] ?? [];
 
-// One map [Q, K] of a layer [H, Q, K]: a head by its number, or "mean" or "max" over the heads that are not silent.
-/** @type {(layer: Tensor, head: Head, silent?: number[]) => Tensor} */
-function mapOf(layer, head, silent = []) {
+// One map [Q, K] of a layer [H, Q, K]: a head by its number, or "mean" or "max" over the heads that are on.
+/** @type {(layer: Tensor, head: Head, off?: number[]) => Tensor} */
+function mapOf(layer, head, off = []) {
   if (typeof head === "number") return layer.at(head);
   const [heads, queries, keys] = layer.shape;
   const size = queries * keys;
   const values = new Float32Array(size);
-  const heard = [...Array(heads).keys()].filter((each) => !silent.includes(each));
-  for (let place = 0; place < size && heard.length > 0; place++) {
+  const on = [...Array(heads).keys()].filter((each) => !off.includes(each));
+  for (let place = 0; place < size && on.length > 0; place++) {
     let sum = 0;
     let most = 0;
-    for (const h of heard) {
+    for (const h of on) {
       const value = layer.values[h * size + place];
       sum += value;
       if (value > most) most = value;
     }
-    values[place] = head === "max" ? most : sum / heard.length;
+    values[place] = head === "max" ? most : sum / on.length;
   }
   return new Tensor([queries, keys], values);
 }

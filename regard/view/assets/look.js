@@ -61,8 +61,8 @@ const LOOK = {
   overview: { en: "Every layer and head", ko: "모든 층과 헤드" },
   enlarge: { en: "Choose one to enlarge it.", ko: "하나를 고르면 크게 보입니다." },
   switches: { en: "A switch silences a head.", ko: "스위치로 헤드를 끌 수 있습니다." },
-  silent: { en: "{0} heads off", ko: "헤드 {0}개 꺼짐" },
-  silentOne: { en: "1 head off", ko: "헤드 1개 꺼짐" },
+  headsOff: { en: "{0} heads off", ko: "헤드 {0}개 꺼짐" },
+  headOff: { en: "1 head off", ko: "헤드 1개 꺼짐" },
   on: { en: "on", ko: "켬" },
   off: { en: "off", ko: "끔" },
   warnings: {
@@ -172,12 +172,12 @@ function marksOf(scene, side) {
 // The small pictures are kept: drawing them is most of the work for a long sentence.
 /** @type {WeakMap<Tensor, Map<string, HTMLCanvasElement>>} */
 const pictures = new WeakMap();
-/** @type {(layers: Tensor, layer: number, head: Head, silent: number[]) => HTMLCanvasElement} */
-function pictureOf(layers, layer, head, silent) {
+/** @type {(layers: Tensor, layer: number, head: Head, headsOff: number[]) => HTMLCanvasElement} */
+function pictureOf(layers, layer, head, headsOff) {
   const kept = pictures.get(layers) ?? new Map();
   pictures.set(layers, kept);
   const name = `${layer} ${head} ${color("--accent")}`;
-  if (!kept.has(name)) kept.set(name, thumbnail(mapOf(layers.at(layer), head, silent)));
+  if (!kept.has(name)) kept.set(name, thumbnail(mapOf(layers.at(layer), head, headsOff)));
   return kept.get(name);
 }
 
@@ -193,10 +193,10 @@ function overview(scene) {
   const title = (layer, head) => `${say(LOOK.nthLayer, layer + 1)}, ${headName(head)}`;
   /** @type {(layer: number, head: Head) => HTMLElement} */
   const cell = (layer, head) => {
-    const silent = silentHeads(scene, choice.kind, layer);
+    const headsOff = headsOffIn(scene, choice.kind, layer);
     const { live } = page;
     const hasSwitch = live && typeof head === "number" && names[layer] !== undefined;
-    const off = hasSwitch ? live.isOff(names[layer], head) : typeof head === "number" && silent.includes(head);
+    const off = hasSwitch ? live.isOff(names[layer], head) : typeof head === "number" && headsOff.includes(head);
     return make(
       "div",
       { class: off ? "head off" : "head" },
@@ -210,7 +210,7 @@ function overview(scene) {
           "aria-pressed": String(choice.layer === layer && choice.head === head),
           onclick: () => enlarge({ layer, head }),
         },
-        pictureOf(layers, layer, head, silent),
+        pictureOf(layers, layer, head, headsOff),
       ),
       hasSwitch &&
         make(
@@ -250,10 +250,10 @@ function overview(scene) {
 }
 
 // What of the map's layer is switched off, as far as it concerns the map.
-/** @type {(silent: number[], head: Head) => string} */
-function silenceOf(silent, head) {
-  if (typeof head === "number") return silent.includes(head) ? ` · ${say(LOOK.off)}` : "";
-  return silent.length ? ` · ${say(silent.length === 1 ? LOOK.silentOne : LOOK.silent, silent.length)}` : "";
+/** @type {(headsOff: number[], head: Head) => string} */
+function offText(headsOff, head) {
+  if (typeof head === "number") return headsOff.includes(head) ? ` · ${say(LOOK.off)}` : "";
+  return headsOff.length ? ` · ${say(headsOff.length === 1 ? LOOK.headOff : LOOK.headsOff, headsOff.length)}` : "";
 }
 
 // Bring what was chosen into view: the overview may stand far below it.
@@ -281,8 +281,8 @@ function drawLook(root, scene) {
   settle(scene);
   const { kind, layer, head, words } = page.choice;
   const { queries, keys } = sidesOf(scene, kind);
-  const silent = silentHeads(scene, kind, layer);
-  const whole = mapOf(tensorOf(attentionOf(scene, kind).weights).at(layer), head, silent);
+  const headsOff = headsOffIn(scene, kind, layer);
+  const whole = mapOf(tensorOf(attentionOf(scene, kind).weights).at(layer), head, headsOff);
   const map = words ? mergeWords(whole, queries.words, keys.words) : whole;
   const units = { query: unitsOf(queries, words), key: unitsOf(keys, words) };
   /** @type {(side: Side) => string} */
@@ -296,7 +296,7 @@ function drawLook(root, scene) {
   const marked = { query: marksOf(scene, queries), key: marksOf(scene, keys) };
   const shares = head !== "max";
   const band = new Band({ kind, map, units, titles, marked, shares });
-  const title = `${say(LOOK.nthLayer, layer + 1)}, ${headName(head)}${silenceOf(silent, head)}`;
+  const title = `${say(LOOK.nthLayer, layer + 1)}, ${headName(head)}${offText(headsOff, head)}`;
   const heat = heatMap({
     queries: units.query.map((unit) => unit.text),
     keys: units.key.map((unit) => unit.text),

@@ -2,7 +2,7 @@
 
 /** @type {RacePage} */
 const race = JSON.parse(element("data").textContent);
-const { lanes, buckets, samples, pairs } = race;
+const { entrants, buckets, samples, pairs } = race;
 const BY_CHANCE = 0.05;
 reader.language = "en"; // the only one that this page speaks
 
@@ -11,7 +11,8 @@ const section = (title, lookFor, ...content) =>
   make("section", {}, make("h2", {}, title), ...content, lookFor && make("p", { class: "muted look-for" }, lookFor));
 /** @type {(content: Element) => HTMLElement} */
 const scroller = (content) => fading(make("div", { class: "scroller", tabindex: 0 }, content));
-const legendOf = () => make("p", { class: "lanes" }, ...lanes.map(({ name }, number) => laneName(name, number)));
+const legendOf = () =>
+  make("p", { class: "series-names" }, ...entrants.map(({ name }, number) => seriesName(name, number)));
 /** @type {(value: number | null) => string} */
 const whole = (value) => (value === null ? "–" : Math.round(value).toLocaleString("en"));
 /** @type {(value: number) => string} */
@@ -52,7 +53,7 @@ function header() {
 function scoreTable() {
   /**
    * @typedef {[text: string, small?: string]} Twice
-   * @typedef {[title: Twice, of: (lane: Lane) => Twice]} Column
+   * @typedef {[title: Twice, of: (entrant: Entrant) => Twice]} Column
    */
   /** @type {(name: string, place: number) => Column} */
   const scored = (name, place) => [
@@ -61,7 +62,7 @@ function scoreTable() {
   ];
   /** @type {Column[]} */
   const columns = [
-    ...lanes[0].scores.map(({ name }, place) => scored(name, place)),
+    ...entrants[0].scores.map(({ name }, place) => scored(name, place)),
     [["parameters"], ({ parameters, model }) => [whole(parameters), `width ${model.width}`]],
     [["updates"], ({ updates }) => [whole(updates)]],
     [["training", "minutes of updates"], ({ seconds }) => [(seconds / 60).toFixed(1)]],
@@ -86,12 +87,12 @@ function scoreTable() {
       make(
         "tbody",
         {},
-        ...lanes.map((lane, number) =>
+        ...entrants.map((entrant, number) =>
           make(
             "tr",
             {},
-            make("td", {}, laneName(lane.name, number)),
-            ...columns.map(([, of]) => make("td", {}, ...twice(of(lane)))),
+            make("td", {}, seriesName(entrant.name, number)),
+            ...columns.map(([, of]) => make("td", {}, ...twice(of(entrant)))),
           ),
         ),
       ),
@@ -103,13 +104,13 @@ const scoreCharts = () =>
   make(
     "div",
     { class: "charts" },
-    ...lanes[0].scores.map((score, place) =>
+    ...entrants[0].scores.map((score, place) =>
       chart({
         yTitle: score.name,
         xTitle: "",
         fromZero: false,
-        labels: lanes.map(({ name }) => [name]),
-        lines: lanes.map(({ name, scores }, number) => ({
+        labels: entrants.map(({ name }) => [name]),
+        lines: entrants.map(({ name, scores }, number) => ({
           name,
           number,
           points: [
@@ -129,7 +130,7 @@ const scoreCharts = () =>
 // Row minus column; one half of the table is the other with the sign turned.
 /** @type {(place: number) => HTMLElement} */
 function pairTable(place) {
-  const { name } = lanes[0].scores[place];
+  const { name } = entrants[0].scores[place];
   /** @type {(row: string, column: string) => HTMLElement} */
   const cell = (row, column) => {
     const pair = pairs.find(({ a, b }) => (a === row && b === column) || (a === column && b === row));
@@ -158,18 +159,18 @@ function pairTable(place) {
             "tr",
             {},
             make("th", {}),
-            ...lanes.map((lane, number) => make("th", { scope: "col" }, laneName(lane.name, number))),
+            ...entrants.map((entrant, number) => make("th", { scope: "col" }, seriesName(entrant.name, number))),
           ),
         ),
         make(
           "tbody",
           {},
-          ...lanes.map(({ name: row }, number) =>
+          ...entrants.map(({ name: row }, number) =>
             make(
               "tr",
               {},
-              make("td", {}, laneName(row, number)),
-              ...lanes.map(({ name: column }) => cell(row, column)),
+              make("td", {}, seriesName(row, number)),
+              ...entrants.map(({ name: column }) => cell(row, column)),
             ),
           ),
         ),
@@ -186,7 +187,7 @@ function lengthChart() {
     yTitle: "BLEU",
     xTitle: "source tokens, and how many sentences",
     labels: buckets.map((bucket) => [bucketName(bucket), `n ${bucket.sentences}`]),
-    lines: lanes.map(({ name, lengths }, number) => ({
+    lines: entrants.map(({ name, lengths }, number) => ({
       name,
       number,
       points: lengths.map((score, x) => ({
@@ -201,7 +202,7 @@ function lengthChart() {
 }
 
 function curveCharts() {
-  const long = Math.max(...lanes.map(({ seconds }) => seconds)) > 300;
+  const long = Math.max(...entrants.map(({ seconds }) => seconds)) > 300;
   const unit = long ? "minutes" : "seconds";
   /** @type {(seconds: number) => number} */
   const time = (seconds) => (long ? seconds / 60 : seconds);
@@ -211,15 +212,15 @@ function curveCharts() {
     ["bleu", "validation BLEU", true],
     ["loss", "validation loss", false],
   ];
-  /** @type {(measure: Measure, axis: string, at: (point: Lane["curve"][number]) => number) => HTMLElement} */
+  /** @type {(measure: Measure, axis: string, at: (point: Entrant["curve"][number]) => number) => HTMLElement} */
   const over = ([measure, name, fromZero], axis, at) =>
     chart({
       title: `${name} over ${axis}`,
       yTitle: name.split(" ").at(-1) ?? name,
       xTitle: axis,
       fromZero,
-      lines: lanes.map(({ name: lane, curve }, number) => ({
-        name: lane,
+      lines: entrants.map(({ name: entrant, curve }, number) => ({
+        name: entrant,
         number,
         points: curve.map((point) => ({
           x: at(point),
@@ -242,16 +243,21 @@ function costBars() {
   return make(
     "div",
     { class: "charts" },
-    bars({ title: "training, target tokens per second", lanes, value: (lane) => lane.tokens_per_second, shown: whole }),
-    bars({ title: "decoding, sentences per second", lanes, value: ({ speed }) => speed.sentences_per_second }),
+    bars({
+      title: "training, target tokens per second",
+      entrants,
+      value: (entrant) => entrant.tokens_per_second,
+      shown: whole,
+    }),
+    bars({ title: "decoding, sentences per second", entrants, value: ({ speed }) => speed.sentences_per_second }),
     bars({
       title: "decoding, tokens written per second",
-      lanes,
+      entrants,
       value: ({ speed }) => speed.tokens_per_second,
       shown: whole,
     }),
-    bars({ title: "parameters", lanes, value: ({ parameters }) => parameters, shown: whole }),
-    bars({ title: "memory of training, megabytes", lanes, value: ({ memory }) => memory / 1e6, shown: whole }),
+    bars({ title: "parameters", entrants, value: ({ parameters }) => parameters, shown: whole }),
+    bars({ title: "memory of training, megabytes", entrants, value: ({ memory }) => memory / 1e6, shown: whole }),
   );
 }
 
@@ -270,8 +276,8 @@ const sampleTexts = () =>
           {},
           make("dt", { class: "reference" }, "reference"),
           make("dd", { dir: "auto" }, reference),
-          ...lanes.flatMap(({ name }, number) => [
-            make("dt", {}, laneName(name, number)),
+          ...entrants.flatMap(({ name }, number) => [
+            make("dt", {}, seriesName(name, number)),
             make("dd", { dir: "auto" }, ...orNothing(translations[name])),
           ]),
         ),
@@ -305,7 +311,7 @@ function lookMap({ source, target, weights }, number) {
       height,
       viewBox: `0 0 ${width} ${height}`,
       role: "img",
-      style: laneStyle(number),
+      style: seriesStyle(number),
       "aria-label": queries
         .map(
           (query, q) =>
@@ -342,7 +348,7 @@ function lookMap({ source, target, weights }, number) {
       " → ",
       make("bdi", {}, keys[key]),
       " ",
-      make("b", { style: laneStyle(number) }, map.number(query, key).toFixed(3)),
+      make("b", { style: seriesStyle(number) }, map.number(query, key).toFixed(3)),
     );
   });
   return [scroller(svg), readout];
@@ -353,11 +359,11 @@ function sampleLooks() {
   /** @type {(sample: Sample) => void} */
   const show = (sample) =>
     place.replaceChildren(
-      ...lanes.map(({ name }, number) =>
+      ...entrants.map(({ name }, number) =>
         make(
           "figure",
           {},
-          make("figcaption", {}, laneName(name, number)),
+          make("figcaption", {}, seriesName(name, number)),
           ...(sample.looks[name]
             ? lookMap(sample.looks[name], number)
             : [
@@ -387,7 +393,7 @@ function sampleLooks() {
 }
 
 function footer() {
-  const { speed, scores } = lanes[0];
+  const { speed, scores } = entrants[0];
   element("footer").append(
     make(
       "p",
@@ -410,7 +416,7 @@ element("sections").append(
       scoreTable(),
       scoreCharts(),
     ),
-    lanes.length > 1 &&
+    entrants.length > 1 &&
       section(
         "Could it be chance?",
         "Look for bold print: a difference that chance alone would make in fewer than one of twenty cases. Every pair is tested by itself, so of many bold ones a few may still be luck.",

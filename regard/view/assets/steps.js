@@ -176,7 +176,7 @@ function lookedAt(scene, t) {
   if (!scene.attention.cross) return [];
   const weights = tensorOf(scene.attention.cross.weights);
   const last = weights.shape[0] - 1;
-  const row = mapOf(weights.at(last), "mean", silentHeads(scene, "cross", last)).at(t).values;
+  const row = mapOf(weights.at(last), "mean", headsOffIn(scene, "cross", last)).at(t).values;
   /** @type {(word: Word) => number} */
   const shareOf = ({ first, end }) => row.subarray(first, end).reduce((sum, weight) => sum + weight, 0);
   return scene.source.words

@@ -504,7 +504,7 @@ function drawWalkSum(path, part, { keys, row, value, answers, seen }) {
           : []),
         { name: "z", tensor: answer },
       ),
-      answer.values.every((each) => each === 0) && make("p", { class: "muted" }, say(WALK.silent)),
+      answer.values.every((each) => each === 0) && make("p", { class: "muted" }, say(WALK.off)),
     ],
   });
 }

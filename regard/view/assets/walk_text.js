@@ -77,7 +77,7 @@ const WALK = {
     en: "The attention of this model has been changed by hand (temperature or hard attention), so these weights are not the plain softmax of the scores.",
     ko: "이 모델의 어텐션은 사람이 바꾼 상태입니다(온도 또는 하드 어텐션). 그래서 이 가중치는 점수의 소프트맥스와 다릅니다.",
   },
-  silent: {
+  off: {
     en: "This head has been switched off: its answer is replaced by zeros.",
     ko: "이 헤드는 꺼져 있어서 답이 모두 0으로 바뀌었습니다.",
   },

@@ -79,7 +79,7 @@ function looks(scene) {
   const some = (count, one) => (one === null ? [...Array(count).keys()] : [one]);
   const pairs = some(layers, chosen.layer).flatMap((layer) =>
     some(heads, chosen.head)
-      .filter((head) => chosen.head !== null || !silentHeads(scene, "decoder", layer).includes(head))
+      .filter((head) => chosen.head !== null || !headsOffIn(scene, "decoder", layer).includes(head))
       .map((head) => [layer, head]),
   );
   for (const [layer, head] of pairs)
