@@ -26,6 +26,7 @@ from torch import Tensor
 from regard import __version__, files
 from regard.config import Recipe, recipes, task_settings
 from regard.config.aliases import drop_unheeded
+from regard.config.paths import without_paths
 from regard.config.stored import BUNDLED, BUNDLED_FOLDER, MODEL, find_model, read_content
 from regard.config.tasks import names
 from regard.errors import CheckpointError, ConfigError, DamagedError, UsageError, shown
@@ -86,7 +87,7 @@ def save_model(
     """Write a model file. `half` stores 16-bit weights: half the size, computed in 32 bits again when loaded."""
     metadata = {
         "format": str(FORMAT),
-        "recipe": json.dumps(recipes.to_dict(recipes.without_paths(recipe)), ensure_ascii=False),
+        "recipe": json.dumps(recipes.to_dict(without_paths(recipe)), ensure_ascii=False),
         "assets": json.dumps(assets.content, ensure_ascii=False),
         "provenance": json.dumps(provenance, ensure_ascii=False),
     }
@@ -105,7 +106,7 @@ def read_model(name: str | Path) -> ModelFile:
     version, parts = _parts(path, metadata)
     _require_architecture(path, parts["recipe"])
     try:
-        recipe = recipes.without_paths(recipes.parse(parts["recipe"]))
+        recipe = without_paths(recipes.parse(parts["recipe"]))
     except (ConfigError, UsageError) as error:
         raise unusable(path, parts["provenance"], error) from None
     content, kept = parts["assets"], {name: name for name in tensors if name.startswith(ASSET)}

@@ -26,6 +26,7 @@ from regard.allocator import keep_memory
 from regard.checkpoint import MODEL, load_weights, replacing
 from regard.config import recipes
 from regard.config.field import free_settings
+from regard.config.paths import inside, without_paths
 from regard.data.prepare import Prepared, prepare
 from regard.errors import CheckpointError, UsageError
 from regard.files import alone_in
@@ -237,7 +238,7 @@ def make_folder(folder: Path) -> None:
 def identity(recipe: config.Recipe, processes: Processes, device: str) -> dict[str, Any]:
     """What must be the same in all processes before anything is read; where each keeps its files may differ."""
     versions = {"python": ".".join(platform.python_version_tuple()[:2]), **VERSIONS}
-    settings = recipes.to_dict(recipes.without_paths(recipe))
+    settings = recipes.to_dict(without_paths(recipe))
     named = {
         f"{section}.{name}": value
         for section, content in settings.items()
@@ -282,7 +283,7 @@ def prepare_once(
     with processes.together() as facts:
         if not processes.first:
             prepared = prepare(recipe, row.data, show=False, tokenizer=tokenizer)
-        checksums = {recipes.inside(name): checksum for name, checksum in prepared.checksums.items()}
+        checksums = {inside(name): checksum for name, checksum in prepared.checksums.items()}
         facts |= basis(replace(prepared, checksums=checksums), recipe.training.accumulate * processes.count)
     return prepared
 
@@ -340,6 +341,6 @@ def provenance(recipe: config.Recipe, prepared: Prepared, progress: Progress) ->
         "weights": model and {"of": model.weights, "updates": model.updates},
         "validation": model and {"metric": metric, "value": -model.value if metric == "loss" else model.value},
         "training_examples": len(prepared.train),
-        "data": {recipes.inside(name): checksum for name, checksum in prepared.checksums.items()},
+        "data": {inside(name): checksum for name, checksum in prepared.checksums.items()},
         "scores": {},
     }

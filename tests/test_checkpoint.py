@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 import regard
 from regard import checkpoint, config
 from regard.checkpoint import FORMAT, average, find_model, read, store_scores, write
-from regard.config.recipes import inside, without_paths
+from regard.config.paths import inside, without_paths
 from regard.data.tokenizer import Tokenizer
 from regard.errors import CheckpointError
 from regard.models.encoder_decoder import EncoderDecoder as Model

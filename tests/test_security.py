@@ -18,6 +18,7 @@ import torch
 import regard
 from regard.checkpoint import read, store_scores, write
 from regard.config import recipes
+from regard.config.sections import MOST_MISTAKES
 from regard.errors import CheckpointError, ConfigError, DataError, UsageError, visible
 from regard.files import below
 from regard.tasks.data_folder import with_data_folder
@@ -416,7 +417,7 @@ def test_a_recipe_of_a_thousand_mistakes_is_refused_briefly(tmp_path: Path, what
     with pytest.raises(ConfigError) as caught:
         recipes.load(path)
     assert len(str(caught.value)) < 5_000
-    assert len(caught.value.mistakes) <= recipes.MOST_MISTAKES + 1
+    assert len(caught.value.mistakes) <= MOST_MISTAKES + 1
 
 
 def test_a_recipe_is_no_larger_than_people_write(tmp_path: Path) -> None:

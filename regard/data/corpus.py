@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import IO
 
 from regard.config import Data, ParallelText
+from regard.config.paths import BUNDLED
 from regard.data.download import download
 from regard.errors import DataError, did_you_mean
 from regard.files import kind_of
 
-BUNDLED = "bundled:"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_LINE = 2**24
 """Bytes: a thick book on one line. What is longer would take many times its size in memory."""

@@ -16,6 +16,7 @@ from typing import Any, cast
 from regard import __version__, config, files
 from regard.checkpoint import BUNDLED_FOLDER, CHECKSUM, MODEL
 from regard.config import recipes
+from regard.config.paths import without_paths
 from regard.errors import CheckpointError, UsageError
 from regard.models.transformer import Transformer
 from regard.tasks.task import Trained
@@ -104,7 +105,7 @@ def describe(folder: Path, trained: Trained, engine: str, made_from: str, **fact
     tokens = {names[side]: base64.b64decode(text) for side, text in stored.items()}
     for name, content in tokens.items():
         (folder / name).write_bytes(content)
-    settings = recipes.to_dict(recipes.without_paths(trained.recipe))
+    settings = recipes.to_dict(without_paths(trained.recipe))
     description = {
         "format": FORMAT,
         "engine": engine,

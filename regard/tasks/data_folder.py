@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from regard.checkpoint import BUNDLED_FOLDER, find_model
 from regard.config import Recipe, recipes, task_settings
-from regard.data.corpus import BUNDLED
+from regard.config.paths import BUNDLED
 from regard.errors import UsageError
 from regard.files import below
 

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.checkpoint import ModelFile, check_weights, read_model, unique_weights, unusable
-from regard.config import Recipe, recipes
+from regard.config import Recipe
+from regard.config.paths import inside
 from regard.data.ids import checksum
 from regard.data.tokenizer import Tokenizer
 from regard.errors import ConfigError, DataError, UsageError, did_you_mean, shown
@@ -55,7 +56,7 @@ class Start:
             before, depth = before.get("start"), depth + 1
         own = {key: told[key] for key in TOLD if key in told}
         older = {"start": told["start"]} if "start" in told and depth < GENERATIONS else {}
-        return {"model": recipes.inside(self.name), "recipe": self.file.recipe.name, "task": self.row.name,
+        return {"model": inside(self.name), "recipe": self.file.recipe.name, "task": self.row.name,
                 "sha256": self.checksum, **own, **older}  # fmt: skip
 
     def fill(self, model: nn.Module, row: Task, assets: Any) -> list[str]:

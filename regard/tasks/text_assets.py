@@ -7,7 +7,7 @@ from typing import Any
 
 from regard import config
 from regard.checkpoint import StoredAssets
-from regard.config import recipes
+from regard.config.sections import convert
 from regard.data.tokenizer import Tokenizer
 from regard.errors import DataError, shown
 
@@ -22,7 +22,7 @@ def read_tokenizer(stored: StoredAssets) -> Tokenizer:
 def require(content: Mapping[str, Any], name: str, kind: Any) -> Any:
     """An asset that must be there, and of a kind, such as `tuple[str, ...]`."""
     try:
-        return recipes.convert(content.get(name), kind)
+        return convert(content.get(name), kind)
     except TypeError as error:
         raise DataError(f"its asset {name!r} must be {error}, not {shown(content.get(name))}") from None
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from regard import config
-from regard.data.corpus import BUNDLED
+from regard.config.paths import BUNDLED
 from regard.data.labelled import read_split
 from regard.data.tokenizer import Tokenizer, train_text_tokenizer
 from regard.tasks.classification.assets import ClassificationAssets
