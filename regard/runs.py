@@ -39,15 +39,8 @@ from regard.training.distributed import Processes, equip, find_device, joined
 from regard.training.log import TrainingLog, require_tensorboard
 from regard.training.loop import Listener, Loop, Outcome
 from regard.training.memory import require_memory
-from regard.training.run_folder import (
-    CONFIG,
-    MICRO_BATCHES,
-    Progress,
-    RunFolder,
-    differences,
-    problem_with,
-    settings_of_checkpoint,
-)
+from regard.training.run_folder import CONFIG, MICRO_BATCHES, RunFolder, differences, problem_with
+from regard.training.training_state import Progress, settings_of_checkpoint
 from regard.view.curve import load_curve, write_curves
 
 # When this file is imported: what cannot be told should be said before training, not after.

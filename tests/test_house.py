@@ -97,3 +97,14 @@ def test_no_script_hides_a_module_of_python() -> None:
     scripts = [path for folder in ("benchmarks", "examples") for path in (PACKAGE.parent / folder).glob("*.py")]
     assert scripts
     assert not {path.stem for path in scripts} & sys.stdlib_module_names
+
+
+LONGEST = 400
+
+
+def test_no_file_is_longer_than_one_reads_at_a_sitting() -> None:
+    lengths = {
+        str(path.relative_to(PACKAGE)): len(path.read_text(encoding="utf-8").splitlines()) for path in MODULES.values()
+    }
+    longer = {name: lines for name, lines in lengths.items() if lines >= LONGEST}
+    assert not longer, "cut along its ideas"

@@ -16,7 +16,7 @@ from rich.progress import Progress as Bar
 from regard.config import Training
 from regard.errors import UsageError
 from regard.run_log import append_metrics, forget_metrics_after
-from regard.training.run_folder import Progress
+from regard.training.training_state import Progress
 from regard.training.update import Update
 
 LOG_EVERY = 50  # updates between two lines of metrics.jsonl

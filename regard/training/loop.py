@@ -21,9 +21,10 @@ from regard.training.averaging import MovingAverage
 from regard.training.distributed import Processes, Unsharded, spread
 from regard.training.log import TrainingLog
 from regard.training.optimizer import build_optimizer
-from regard.training.run_folder import Progress, RunFolder
+from regard.training.run_folder import RunFolder
 from regard.training.stopping import StopRequest
 from regard.training.trainable import Trainable
+from regard.training.training_state import Progress
 from regard.training.update import Objective, Update, take_update
 
 Found = TypeVar("Found")

@@ -23,7 +23,8 @@ from regard.training.averaging import Choice
 from regard.training.distributed import ALONE
 from regard.training.log import TrainingLog
 from regard.training.loop import Loop
-from regard.training.run_folder import Progress, RunFolder
+from regard.training.run_folder import RunFolder
+from regard.training.training_state import Progress
 from tests.training.stand_in import SETTINGS, Regression, equal, loop, run, small, weights
 from tests.training.toy import train
 

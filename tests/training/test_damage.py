@@ -24,7 +24,8 @@ from regard.errors import CheckpointError, DamagedError, DataError
 from regard.training.distributed import ALONE
 from regard.training.log import TrainingLog
 from regard.training.loop import Loop
-from regard.training.run_folder import MICRO_BATCHES, Progress, RunFolder
+from regard.training.run_folder import MICRO_BATCHES, RunFolder
+from regard.training.training_state import Progress
 from tests.training.stand_in import SETTINGS, Regression, equal, small, weights
 from tests.training.stand_in import run as train_small
 from tests.training.toy import contents, train

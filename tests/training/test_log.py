@@ -14,7 +14,7 @@ from rich.console import Console
 from regard.errors import TrainingError, UsageError
 from regard.training import log as module
 from regard.training.log import TrainingLog
-from regard.training.run_folder import Progress
+from regard.training.training_state import Progress
 from regard.training.update import Update
 from tests.training.stand_in import SETTINGS
 from tests.training.toy import train

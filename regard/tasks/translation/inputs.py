@@ -1,0 +1,192 @@
+"""What a translation model reads: text in parts that it can take, as ids, in one of its directions, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from regard import config
+from regard.config.translation import tag_of
+from regard.data.tokenizer import UNKNOWN, Tokenizer
+from regard.decoding.options import Engine, Search, check_values, refuse_idle
+from regard.errors import UsageError, did_you_mean
+from regard.evaluation.scores import language_code
+from regard.models.encoder_decoder import EncoderDecoder as Model
+from regard.tasks.provenance import told_count, told_scores
+from regard.tasks.registry import count_parameters
+from regard.tasks.texts import shown
+from regard.tasks.translation.confidence import told_calibration
+from regard.tasks.translation.engine import FastEngine
+from regard.tasks.translation.native import Native, length_limit
+from regard.tasks.translation.protection import Protected, protected, require_placeholders
+from regard.tasks.translation.results import Options
+from regard.tasks.translation.splitting import Part, split_text
+from regard.tasks.translation.workers import native_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack  # part of typing only from Python 3.11 on
+
+OF_TEXT = ("prefix", "split", "protect", "warnings")  # options that the search knows nothing of
+
+
+class TranslationInput:
+    """A model, its tokenizer and its recipe: what is read of a text, and how the search was asked to go about it."""
+
+    model: Model
+    recipe: config.TranslationRecipe
+
+    def __init__(
+        self,
+        model: Model,
+        tokenizer: Tokenizer,
+        recipe: config.TranslationRecipe,
+        provenance: dict[str, Any] | None = None,
+        engine: Engine | None = None,
+    ) -> None:
+        """An engine of our own has the model in the form that it computes with; that one is then looked at and scored with
+        too, so that `model` itself is held no longer than its owner does."""
+        self.engine = Native(model) if engine is None else engine
+        native = native_of(self.engine.native if isinstance(self.engine, FastEngine) else self.engine)
+        computing = native.model if native is not None and isinstance(native.model, Model) else model
+        self.model, self.tokenizer, self.recipe = computing.eval(), tokenizer, recipe
+        self.provenance = provenance or {}
+        self.longest = told_count(self.provenance, "source_tokens", recipe.data.max_tokens)
+        self.sentences = told_count(self.provenance, "source_sentences", 1)
+        self._calibration = told_calibration(self.provenance)
+        self.data = recipe.data
+        """As the recipe has it; in `recipe.data`, the languages are those of the direction."""
+        self.tags: list[int] = []
+        """Before every source: into which language."""
+        if len(self.targets) > 1:
+            self._turn(self.targets[0])
+
+    @property
+    def targets(self) -> list[str]:
+        """The languages that the model translates into."""
+        return self.data.target_languages
+
+    def to(self, language: str) -> Self:
+        """The same model, translating into one of its languages."""
+        known = self.targets
+        if len(known) == 1 and language != known[0]:
+            raise UsageError(f"this model translates into {known[0]} only, not into {language!r}")
+        if language not in known:
+            raise UsageError(f"this model translates into {', '.join(known)}, not into {language!r}")
+        turned = copy(self)
+        if len(known) > 1:
+            turned._turn(language)
+        return turned
+
+    def _turn(self, language: str) -> None:
+        """Languages and tag of the first direction into a language."""
+        source, target = next(each.languages for each in self.data.directions if each.languages[1] == language)
+        self.recipe = replace(self.recipe, data=replace(self.data, source_language=source, target_language=target))
+        self.tags = [self.tokenizer.tag(tag_of(language))]
+
+    @property
+    def source_language(self) -> str:
+        """As a code, such as `de`, however the recipe names it."""
+        return language_code(self.recipe.data.source_language).partition(" ")[0]
+
+    def facts(self) -> dict[str, str]:
+        """What a person would like to know of the model, for pages and reports."""
+        data = self.recipe.data
+        sizes = self.tokenizer.size("source"), self.tokenizer.size("target")
+        facts = {
+            "languages": f"{data.source_language} → {data.target_language}",
+            "parameters": f"{count_parameters(self.recipe.model, *sizes):,}",
+            "training pairs": f"{told_count(self.provenance, 'training_examples'):,}",
+            "updates": f"{told_count(self.provenance, 'updates'):,}",
+        }
+        return facts | {name: f"{value:.1f}" for name, value in told_scores(self.provenance)}
+
+    def search_options(self, **given: Any) -> tuple[Search, config.Decoding]:
+        """The recipe's decoding settings with the given ones over them; more outputs than its beam widen the beam."""
+        if unknown := sorted(set(given) - set(Options.__annotations__)):
+            hint = did_you_mean(unknown[0], Options.__annotations__)
+            raise UsageError(f"unknown option {unknown[0]!r}.{hint} There are {', '.join(Options.__annotations__)}")
+        given = {name: value for name, value in given.items() if value is not None and name not in OF_TEXT}
+        values = {**vars(self.recipe.decoding), **given}
+        check_values(values)
+        refuse_idle(given, values)
+        if "beam" not in given:
+            values["beam"] = max(values["beam"], values.get("nbest", 1))
+        search, settings = (
+            {name: value for name, value in values.items() if name in kind.__dataclass_fields__}
+            for kind in (Search, config.Decoding)
+        )
+        return Search(**search), config.Decoding(**settings)
+
+    def split(self, text: str, sentences: bool = True) -> list[Part]:
+        """The parts in which a text is translated: as many sentences each as a line of the training text had; without
+        `sentences`, only what is longer than the model was trained for is cut."""
+        check_flags(split=sentences)
+        most = self.sentences if sentences else 0
+        return split_text(text, self.longest, self._tokens, most, self.recipe.data.source_language)
+
+    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Source ids as the model reads them."""
+        return [[*self.tags, *ids] for ids in self.tokenizer.encode_all(texts, "source")]
+
+    def _encoded(self, read: Sequence[Protected]) -> list[list[int]]:
+        return self._encode([part.text for part in read])
+
+    def _prefix(self, options: Options) -> list[int]:
+        prefix = options.get("prefix") or ""
+        if not isinstance(prefix, str):
+            raise UsageError(f"the prefix must be text, not {shown(prefix)}")
+        ids = self.tokenizer.encode(prefix, "target")
+        self._check_length(ids, "prefix", "Shorten it.")
+        if UNKNOWN in ids:
+            raise UsageError(f"the prefix {prefix!r} holds a character that this model cannot write")
+        return ids
+
+    def _protects(self, options: Options) -> bool:
+        asked = options.get("protect")
+        check_flags(protect=bool(asked) if asked is None else asked)
+        return require_placeholders(self.tokenizer, asked)
+
+    def _tokens(self, text: str) -> int:
+        """As many as the model may have to read: a placeholder can take one more than what it stands for."""
+        (part,) = protected([text], self.tokenizer.has_placeholders)
+        return max(map(len, self._encoded([part, part.plain()] if part.values else [part]))) - len(self.tags)
+
+    def _check_length(self, ids: list[int], what: str, remedy: str = "Give it in parts.") -> None:
+        if len(ids) + 1 > self.model.max_positions:
+            raise UsageError(
+                f"the {what} has {len(ids)} tokens; the model's position table ends at {self.model.max_positions - 1}."
+                f" {remedy}"
+            )
+
+    def cost(self, texts: Sequence[str], **options: Unpack[Options]) -> list[int]:
+        """Of each text, how many tokens `translate` computes with these options at most: those that are read, and of every
+        hypothesis those that it may write; for warnings, one more pass over what was read and written."""
+        search, _ = self.search_options(**options)
+        again = 1 if options.get("warnings") else 0
+        return [
+            sum(
+                read + search.width * limit + again * (read + 1 + limit)  # which begins with a start
+                for read, limit in self._sizes(text, options)
+            )
+            for text in texts
+        ]
+
+    def _sizes(self, text: str, options: Options) -> Iterator[tuple[int, int]]:
+        """Of each part of a text, how many tokens are read, its end included, and how many an output may have."""
+        _, settings = self.search_options(**options)
+        prefix = len(self._prefix(options))
+        texts = [part.text for part in self.split(text, options.get("split", True))]
+        for number, part in enumerate(protected(texts, self._protects(options))):
+            for each in (part, part.plain()) if part.values else (part,):  # read again if a value is lost
+                (ids,) = self._encoded([each])
+                limit = length_limit(len(ids), settings, self.model.max_positions, 0 if number else prefix)
+                yield len(ids) + 1, limit
+
+
+def check_flags(**flags: object) -> None:
+    """Refuse what is neither True nor False."""
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise UsageError(f"{name} must be True or False, not {shown(value)}")

@@ -1,0 +1,175 @@
+"""A translation, and every attention weight of one pass of the model through it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from regard import config
+from regard.attention.record import record
+from regard.data.tokenizer import END, Tokenizer
+from regard.decoding.options import Hypothesis, Search
+from regard.decoding.trace import Trace
+from regard.errors import UsageError
+from regard.tasks.alternatives import alternatives
+from regard.tasks.switches import Switchable
+from regard.tasks.texts import shown
+from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.engine import FastEngine, watched_of
+from regard.tasks.translation.inputs import TranslationInput
+from regard.tasks.translation.native import Native, known_pairs
+from regard.tasks.translation.protection import protected
+from regard.tasks.translation.results import Options
+from regard.tasks.translation.search_steps import search_steps
+from regard.view.inside import SHOWN_POSITIONS, Stack, shape_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack  # part of typing only from Python 3.11 on
+
+
+class AttentionRecording(TranslationInput, Switchable):
+    """Records what a translation attends to, also with heads switched off."""
+
+    def attention(self, text: str, *, part: int = 0, **options: Unpack[Options]) -> Attention:
+        """Translate a text, as `translate` does with these options, and look at every attention weight of one pass of the
+        model through that very translation, whatever engine wrote it.
+
+        Of a text that `translate` would split, one part is shown, counted from 0; `parts` of the answer tells how many.
+        """
+        parts = self._parts(text, options)
+        if not 0 <= part < len(parts):
+            raise UsageError(f"the text has no part {part}; its parts are 0 to {len(parts) - 1}")
+        return self._attention(parts, part, options)
+
+    def attentions(self, text: str, **options: Unpack[Options]) -> Iterator[Attention]:
+        """The same of every part of a text, one after the other."""
+        parts = self._parts(text, options)
+        return (self._attention(parts, part, options) for part in range(len(parts)))
+
+    def attention_names(self) -> dict[str, list[str]]:
+        """By kind of attention, what the model calls the modules that attend."""
+        names = self.model.attention_names()
+        if not names:
+            raise UsageError(
+                f"{self.recipe.name} has no attention to look at: its architecture is {self.recipe.model.architecture!r}"
+            )
+        return names
+
+    def look_size(self, text: str, **options: Unpack[Options]) -> int:
+        """How many numbers `attentions` shows of a text at most: every head's weights, the positions, and the tokens of all
+        hypotheses that the search went through."""
+        search, _ = self.search_options(**options)
+        names, heads = self.attention_names(), self.model.heads
+        layers = {kind: len(names.get(kind, ())) for kind in ("encoder", "decoder", "cross")}
+        table = self.model.position_table(1)
+        width = 0 if table is None else table.size(-1)
+        return sum(
+            heads * (layers["encoder"] * read**2 + layers["decoder"] * limit**2 + layers["cross"] * limit * read)
+            + width * max(SHOWN_POSITIONS, read, limit)
+            + search.width * limit**2
+            for read, limit in self._sizes(text, options)
+        )
+
+    def changed(
+        self, off: Mapping[str, Sequence[int]] = {}, temperature: float = 1.0, hard: bool = False
+    ) -> AbstractContextManager[None]:
+        """`with translator.changed(off={"decoder.0.cross_attention": [1]}):` switches heads off, and on again after.
+
+        `temperature` and `hard` are of every attention in the model. Only what this thread computes is changed.
+        """
+        engine = self.engine.native if isinstance(self.engine, FastEngine) else self.engine
+        if not isinstance(engine, Native) and (off or hard or temperature != 1.0):
+            raise UsageError("only the native engine in one process can be changed; load without engine and workers")
+        return super().changed(off, temperature, hard)
+
+    def _parts(self, text: str, options: Options) -> list[str]:
+        if not isinstance(text, str):
+            raise UsageError(f"attention looks at one text, not at {shown(text)}")
+        self.attention_names()
+        parts = [part.text for part in self.split(text, options.get("split", True))]
+        if not parts:
+            raise UsageError("there is nothing to look at: the text is empty")
+        return parts
+
+    def _attention(self, parts: list[str], part: int, options: Options) -> Attention:
+        search, settings = self.search_options(**options)
+        prefix = self._prefix(options) if part == 0 else []
+        (read,) = protected([parts[part]], self._protects(options))
+        (source_ids,) = self._encoded([read])
+        best, watched, trace = self._watched(source_ids, search, settings, prefix)
+        if read.lost_in(best, self.tokenizer):
+            read = read.plain()
+            (source_ids,) = self._encoded([read])
+            best, watched, trace = self._watched(source_ids, search, settings, prefix)
+        shown = self.tokenizer.showing(read.values)
+        written = [*best.tokens, END] if best.finish_reason == "end" else list(best.tokens)
+        if not written:
+            raise UsageError("there is nothing to look at: max_ratio and max_extra leave no room to write")
+        return replace(
+            self._look(parts[part], source_ids, written, shown),
+            parts=len(parts),
+            steps=search_steps(trace, shown),
+            search={**vars(search)},
+            beside=None if watched.tokens == best.tokens else shown.line(watched.tokens),
+        )
+
+    def _watched(
+        self, source_ids: list[int], search: Search, settings: config.Decoding, prefix: list[int]
+    ) -> tuple[Hypothesis, Hypothesis, Trace]:
+        """What the engine writes, and a search that was watched, with what it found.
+
+        They are one search, unless another program decodes: it cannot be watched, and ours is made beside it.
+        """
+        native, trace = watched_of(self.engine, search), Trace(search.width)
+        best = None if native else self.engine.decode([source_ids], search, settings, [prefix])[0][0]
+        watched = (native or Native(self.model)).decode([source_ids], search, settings, [prefix], trace)[0][0]
+        return watched if best is None else best, watched, trace
+
+    def _look(self, text: str, source_ids: list[int], written: list[int], shown: Tokenizer) -> Attention:
+        """What the model attends to when it writes a known target, as a tokenizer shows it."""
+        with record(self.model) as seen:  # one position for each token that was written
+            logits = self._logits(source_ids, written[:-1])
+        names = self.attention_names()
+        positions = self.model.position_table(max(SHOWN_POSITIONS, len(source_ids) + 1, len(written)))
+        return Attention(
+            title=self.recipe.name,
+            text=text,
+            translation=shown.line(written),
+            source_tokens=shown.tokens([*source_ids, END], "source"),
+            target_tokens=shown.tokens(written, "target"),
+            weights={
+                kind: torch.stack([seen[module]["weights"][0] for module in modules]).cpu().numpy()
+                for kind, modules in names.items()
+            },
+            names=names,
+            off=self.heads_off(),
+            facts=self.facts(),
+            shape={**shape_of(self.recipe.model), "vocabulary": logits.size(-1)},
+            stacks=stacks_of(self.recipe.model),
+            alternatives=alternatives(logits, written, shown),
+            positions=None if positions is None else positions.detach().cpu().numpy(),
+            record=seen,
+        )
+
+    def _logits(self, source_ids: list[int], target_ids: list[int]) -> Tensor:
+        """Logits [T, V] of every position of a known target; the last is the end's."""
+        self._check_length(source_ids, "source")
+        with torch.inference_mode():
+            states = self.model(*known_pairs(self.model, [source_ids], [target_ids]))
+            logits: Tensor = self.model.project(states)[0]
+        return logits
+
+
+def stacks_of(settings: config.Model) -> list[Stack]:
+    """The layers of a Transformer that can be walked through; a plug-in's may compute anything."""
+    if type(settings) is not config.Transformer:
+        return []
+    return [
+        Stack("encoder", "source", "source_embedding", "encoder", settings.encoder_layers, "memory"),
+        Stack("decoder", "target", "target_embedding", "decoder", settings.decoder_layers, "next", cross=True),
+    ]
