@@ -66,7 +66,7 @@ def _of_file(file: str | Path | bytes, data: LabelledPictures, name: str) -> See
             raise DataError(f"{name} is damaged or cut short: {error}") from None
 
 
-def open_image(file: str | Path | bytes, name: str) -> Image:
+def open_image(file: str | Path | bytes, name: str, most_pixels: int = MOST_PIXELS) -> Image:
     """Read no more than its first bytes: what they claim is checked before anything is decoded."""
     pillow = require_pillow()
     if isinstance(file, str | Path):
@@ -90,9 +90,9 @@ def open_image(file: str | Path | bytes, name: str) -> Image:
         raise
     except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError) as error:
         raise DataError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from None
-    if image.width * image.height > MOST_PIXELS:
+    if image.width * image.height > most_pixels:
         image.close()
-        raise DataError(f"{name} is {image.width:,} × {image.height:,} pixels; at most {MOST_PIXELS:,} are read")
+        raise DataError(f"{name} is {image.width:,} × {image.height:,} pixels; at most {most_pixels:,} are read")
     return image
 
 

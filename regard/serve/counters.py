@@ -39,6 +39,10 @@ class Metrics:
         """A new counter of texts, by what was done with them: `regard_texts_DONE_total`."""
         return Counter(f"regard_texts_{done}", f"Texts {done}.", registry=self.registry)
 
+    def pictures(self, done: str) -> Counter:
+        """The same of pictures: `regard_pictures_DONE_total`."""
+        return Counter(f"regard_pictures_{done}", f"Pictures {done}.", registry=self.registry)
+
     def request(self, path: str, status: int, seconds: float) -> None:
         path = path if path in self.paths else "other"
         self._requests.labels(path, str(status)).inc()

@@ -100,7 +100,9 @@ class RequestGuard:
         """The whole body, or None if the client left meanwhile."""
         most = self.limits.body_bytes
         too_long = Refusal(
-            413, f"the body is longer than {most:,} bytes. Send fewer texts at a time.", {"Connection": "close"}
+            413,
+            f"the body is longer than {most:,} bytes. Send fewer texts or smaller pictures at a time.",
+            {"Connection": "close"},
         )
         declared = headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > most and ("expect" in headers or int(declared) > DISCARDED):

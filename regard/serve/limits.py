@@ -24,6 +24,10 @@ class Limits:
     """Of all attention weights, positions and hypotheses that such an answer may hold, counted before they are computed."""
     texts: int = 64
     """In one request."""
+    pictures: int = 16
+    """In one request, sent or asked for."""
+    picture_pixels: int = 20_000_000
+    """That a picture may claim to have; a small file can claim any number, and all of them would be decoded."""
     beam: int = 10
     nbest: int = 10
     new_tokens: int = 1_000

@@ -72,8 +72,12 @@ class Service:
         for text in texts:
             self.check("characters in one text", len(text), most_characters or limits.characters, "Send it in parts.")
 
+    def check_pictures(self, count: int) -> None:
+        """The number of those that are sent or asked for."""
+        self.check("pictures in one request", count, self.limits.pictures, "Ask in several requests.")
+
     async def costs(self, count: Callable[[], list[int]], remedy: str) -> list[int]:
-        """Of each text of a request what it costs, in tokens; refused if that is too much together.
+        """Of each text or picture of a request what it costs, in tokens; refused if that is too much together.
 
         Counted beside the loop, because the texts must be cut into tokens for it.
         """
@@ -108,7 +112,7 @@ class Service:
             if left.done():
                 raise Refusal(CLIENT_LEFT, "the client left")
             late = f"no answer within {self.limits.answer_seconds:g} s"
-            remedy = "Ask for less (fewer or shorter texts, a smaller beam, fewer new tokens), or come again later."
+            remedy = "Ask for less (fewer or shorter texts, fewer pictures, a smaller beam, fewer new tokens), or come again later."
             raise Refusal(429, f"{late}. {remedy}", {"Retry-After": str(self.batcher.retry_after)})
         finally:
             left.cancel()

@@ -1,4 +1,4 @@
-"""A text on its way to one client while it is still being written, as server-sent events."""
+"""An answer on its way to one client while it is still being made, as server-sent events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from regard.serve.service import Service
 
 
 class Stream(Response):
-    """`text` events as the text is written, then `done` with the whole answer, or `error` with what went wrong.
+    """Events of one kind as the answer is made, then `done` with the whole of it, or `error` with what went wrong.
 
     It begins with the first event: what is refused before that is refused with a status, like any request.
     """
@@ -30,21 +30,30 @@ class Stream(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, service: Service, request: Request, counted: Counter, make_job: Callable[[Callable[[str], None]], Job]
+        self,
+        service: Service,
+        request: Request,
+        counted: Counter,
+        make_job: Callable[[Callable[[Any], None]], Job],
+        *,
+        kind: str = "text",
+        count: int = 1,
     ) -> None:
-        """`make_job` is given what to call with each new stretch of text; `counted` counts the answers."""
+        """`make_job` is given what to call with each new part, such as a stretch of text, which becomes an event
+        `{kind: part}`; `counted` counts what was answered: `count`."""
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})  # the latter is for nginx
         del self.headers["content-length"]
         self.service, self.request, self.counted, self.job = service, request, counted, make_job(self.write)
+        self.kind, self.count = kind, count
         self.loop = asyncio.get_running_loop()
-        self.parts: asyncio.Queue[str | None] = asyncio.Queue()  # never long: what a job may write is limited
+        self.parts: asyncio.Queue[bytes | None] = asyncio.Queue()  # never long: what a job may write is limited
         self.unread = False
 
-    def write(self, text: str) -> None:
+    def write(self, part: Any) -> None:
         """Called in the batcher's thread, which has better things to do once nobody reads."""
         if self.unread:
             raise Refusal(CLIENT_LEFT, "the client left")
-        self.loop.call_soon_threadsafe(self.parts.put_nowait, text)
+        self.loop.call_soon_threadsafe(self.parts.put_nowait, _event(self.kind, encode({self.kind: part})))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
@@ -65,10 +74,10 @@ class Stream(Response):
         answer.add_done_callback(self._end)
         try:
             while (part := await self.service.wait(request, self.parts.get(), end - monotonic())) is not None:
-                yield _event("text", encode({"text": part}))
+                yield part
                 begun = True
             done = _event("done", answer.result())
-            self.counted.inc()
+            self.counted.inc(self.count)
             yield done
         except (Refusal, RegardError) as error:
             request.state.left = isinstance(error, Refusal) and error.status == CLIENT_LEFT

@@ -108,6 +108,15 @@ class Recognizer:
         ranked = sorted(zip(self.labels, probabilities, strict=True), key=lambda each: -each[1])
         return Recognition(ranked[0][0], dict(ranked))
 
+    def cost(self) -> int:
+        """Tokens that one picture is for the model."""
+        return self.model.extra + self.model.grid**2
+
+    def look_size(self) -> int:
+        """Numbers that a look into a decision holds: attention weights, queries, keys and values."""
+        layers, tokens = len(self.model.attention_names()["encoder"]), self.cost()
+        return layers * tokens * (self.model.heads * tokens + 3 * self.recipe.model.width)
+
     def look(self, picture: Any) -> PictureExplanation:
         """What the decision about a picture looked at."""
         pixels = self.see(picture)

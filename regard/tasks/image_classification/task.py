@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from regard import config
 from regard.config.image_classification import SETTINGS
@@ -21,9 +22,27 @@ from regard.tasks.image_classification.training import (
 )
 from regard.tasks.task import DryRunner, Task, Trained
 
+if TYPE_CHECKING:  # what an extra installs
+    from fastapi import FastAPI
+
+    from regard.serve.limits import Limits
+    from regard.serve.service import Service
+
 
 def load(trained: Trained, name: str | Path) -> Recognizer:
     return Recognizer(trained.model, trained.recipe, trained.assets, trained.provenance, origin=name)
+
+
+def serve(app: FastAPI, service: Service) -> None:
+    from regard.tasks.image_classification.routes import add_routes
+
+    add_routes(app, service)
+
+
+def ask(model: Recognizer, limits: Limits) -> dict[str, Any]:
+    from regard.tasks.image_classification.routes import asked_of
+
+    return asked_of(model, limits)
 
 
 TASK = Task(
@@ -42,6 +61,8 @@ TASK = Task(
         dry_run_loss,
     ),
     load=load,
+    serve=serve,
+    ask=ask,
     evaluate=verbs.evaluate,
     score=verbs.score,
     view=verbs.view,

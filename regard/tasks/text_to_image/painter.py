@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard import config
+from regard.decoding.candidates import Candidates
 from regard.decoding.options import Search, SpecialTokens
 from regard.decoding.search import search
 from regard.errors import UsageError
@@ -49,11 +51,12 @@ class Painting:
 
     def image(self, scale: int = 1) -> Image:
         """As a picture of Pillow's, each pixel `scale` times as large."""
-        from regard.data.images import require_pillow
-
-        grey = self.pixels.shape[2] == 1
-        image: Image = require_pillow().fromarray(self.pixels[:, :, 0] if grey else self.pixels)
+        image = image_of(self.pixels)
         return image.resize((image.width * scale, image.height * scale), 0)
+
+    def png(self) -> bytes:
+        """As the bytes of a file."""
+        return png(self.pixels)
 
     def save(self, path: str | Path, scale: int = 1) -> None:
         """As a PNG, whole or not at all."""
@@ -62,6 +65,21 @@ class Painting:
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {"caption": self.caption, "seed": self.seed, "cut": self.cut, "codes": self.codes.tolist()}
+
+
+def image_of(pixels: NDArray[np.uint8]) -> Image:
+    """[height, width, channels]."""
+    from regard.data.images import require_pillow
+
+    image: Image = require_pillow().fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels)
+    return image
+
+
+def png(pixels: NDArray[np.uint8]) -> bytes:
+    """The bytes of a file."""
+    file = BytesIO()
+    image_of(pixels).save(file, format="PNG")
+    return file.getvalue()
 
 
 def contact_sheet(paintings: Sequence[Painting], columns: int = 4, scale: int = 4) -> Image:
@@ -121,12 +139,14 @@ class Painter:
         top_p: float = 0.95,
         seed: int = 0,
         on_code: Callable[[int, int], None] | None = None,
+        on_picture: Callable[[int, NDArray[np.uint8]], None] | None = None,
     ) -> Any:
         """Paint a caption: a Painting, or a list of `count`; of several captions a list of what each alone would give.
 
         `guidance` exaggerates what the caption changes: 1 is the model as it is, 0 ignores the caption. The rest is as in
         sampling text. A picture depends on its caption, the options and its seed, `seed`, `seed + 1` …, and on nothing else.
-        `on_code` hears after each code how many of how many are painted.
+        `on_code` hears after each code how many of how many are painted, `on_picture` which picture is how far, of several
+        after each row: its number, and its pixels [height, width, 4], of which those still to come are transparent.
         """
         captions = [caption] if isinstance(caption, str) else caption
         if not isinstance(captions, list | tuple):
@@ -140,7 +160,7 @@ class Painter:
             raise UsageError(f"`guidance` must be from 0 to {STRONGEST:g}, not {guidance}")
         options = Search(sample=True, temperature=temperature, top_k=top_k, top_p=top_p, beam=1)
         wanted = [(each, seed + number) for each in captions for number in range(count)]
-        painted = list(self._paint(wanted, guidance, options, on_code))
+        painted = list(self._paint(wanted, guidance, options, on_code, on_picture))
         of_each = [painted[at : at + count] for at in range(0, len(painted), count)]
         answers = of_each if count > 1 else [each[0] for each in of_each]
         return answers[0] if isinstance(caption, str) else answers
@@ -151,21 +171,31 @@ class Painter:
         guidance: float,
         options: Search,
         on_code: Callable[[int, int], None] | None,
+        on_picture: Callable[[int, NDArray[np.uint8]], None] | None,
     ) -> Iterator[Painting]:
         total, done = len(wanted) * self.model.grid**2, 0
         for begin in range(0, len(wanted), BATCH):
             captions, seeds = zip(*wanted[begin : begin + BATCH], strict=True)
             ids, cut = caption_ids(captions, self.tokenizer, self.model.caption_positions)
+            written: list[Tensor] = []
 
-            def count(*step: Any, rows: int = len(captions)) -> None:
+            def tell(found: Candidates, *rest: Any, begin: int = begin, written: list[Tensor] = written) -> None:
                 nonlocal done
-                done += rows
+                done += len(found.token)
+                written.append(found.token[:, 0])  # one hypothesis for each picture, and all are of one length
                 if on_code is not None:
                     on_code(done, total)
+                if on_picture is not None and (len(wanted) == 1 or len(written) % self.model.grid == 0):
+                    for row, pixels in enumerate(self.forming(torch.stack(written, 1))):
+                        on_picture(begin + row, pixels)
 
-            codes = self.write(ids.to(self.model.device), seeds, guidance, options, count)
+            codes = self.write(ids.to(self.model.device), seeds, guidance, options, tell)
             for row, pixels in enumerate(self.pixels(codes)):
                 yield Painting(captions[row], pixels, codes[row].cpu().numpy(), seeds[row], cut[row])
+
+    def cost(self, captions: Sequence[str], *, count: int = 1, guidance: float = 2.0) -> list[int]:
+        """Of each caption, the tokens and codes that are computed for its pictures; guidance paints twice."""
+        return [count * self.model.max_positions * (1 if guidance == 1 else 2)] * len(captions)
 
     def write(
         self,
@@ -191,6 +221,18 @@ class Painter:
         with torch.inference_mode():
             decoded = self.codes.decode(codes)  # [S, C, P, P]
         return (decoded * 255).round().to(torch.uint8).permute(0, 2, 3, 1).cpu().numpy()
+
+    def forming(self, codes: Tensor) -> NDArray[np.uint8]:
+        """The first codes of pictures [S, N] → [S, height, width, 4]; what is to come is transparent, and taken for more of what is
+        in the corner, since the decoder looks at neighbours."""
+        grid, painted = self.model.grid, codes.size(1)
+        whole = torch.cat([codes, codes[:, :1].expand(-1, grid**2 - painted)], 1)
+        pixels = self.pixels(whole.view(-1, grid, grid))
+        cell = pixels.shape[1] // grid
+        there = (np.arange(grid**2) < painted).reshape(grid, grid).repeat(cell, 0).repeat(cell, 1)  # [height, width]
+        coloured = np.broadcast_to(pixels, (*pixels.shape[:3], 3))
+        alpha = np.broadcast_to(there[None, :, :, None], (*pixels.shape[:3], 1)) * np.uint8(255)
+        return np.concatenate([coloured, alpha], 3)
 
     def encode(self, pixels: NDArray[np.uint8]) -> Tensor:
         """[S, height, width, channels] → codes [S, G, G]."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard import config
 from regard.checkpoint import find_model
@@ -23,6 +23,12 @@ from regard.tasks.text_to_image.assets import PaintingAssets
 from regard.tasks.text_to_image.painter import Painter
 from regard.tasks.text_to_image.training import PaintingTraining, dry_run_batch, dry_run_loss, dry_run_sizes
 from regard.tasks.trained import load_trained
+
+if TYPE_CHECKING:  # what an extra installs
+    from fastapi import FastAPI
+
+    from regard.serve.limits import Limits
+    from regard.serve.service import Service
 
 CODES = "codes.safetensors"
 """In a prepared folder: the first stage."""
@@ -70,6 +76,18 @@ def open_prepared(folder: Path, report: Report) -> tuple[PaintingAssets, Caption
     return assets, open_set(folder, "train", report), open_set(folder, "valid", report)
 
 
+def serve(app: FastAPI, service: Service) -> None:
+    from regard.tasks.text_to_image.routes import add_routes
+
+    add_routes(app, service)
+
+
+def ask(model: Painter, limits: Limits) -> dict[str, Any]:
+    from regard.tasks.text_to_image.routes import asked_of
+
+    return asked_of(model, limits)
+
+
 TASK = Task(
     settings=SETTINGS,
     models={config.TextToImage: TextToImage},
@@ -90,6 +108,8 @@ TASK = Task(
         dry_run_sizes, lambda sizes: f"{sizes[0]:,} tokens and {sizes[1]:,} codes", dry_run_batch, dry_run_loss
     ),
     load=load,
+    serve=serve,
+    ask=ask,
     evaluate=verbs.evaluate,
     view=verbs.view,
 )
