@@ -33,7 +33,7 @@ from tests.serve.test_tasks import page_of
 
 SERVE = Path(regard.__file__).parent / "serve"
 
-NOT_SERVED = ("image-codes", "image-classification", "text-to-image")
+NOT_SERVED = ("image-codes",)
 
 
 def names_of_tasks() -> set[str]:
