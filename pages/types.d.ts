@@ -231,9 +231,11 @@ interface AttentionPage {
 
 // The page that asks other models: `asked_of` in the routes.py of each task below regard/tasks.
 
-type AskModel = { name: string; title: string; most_characters: number } & (
-  | { path: "/classify"; labels: string[] }
-  | { path: "/generate"; most_new_tokens: number }
+type AskModel = { name: string; title: string } & (
+  | { path: "/classify"; labels: string[]; most_characters: number }
+  | { path: "/generate"; most_new_tokens: number; most_characters: number }
+  | { path: "/recognize"; labels: string[]; most_bytes: number; most_pixels: number; suffixes: string[]; look: boolean }
+  | { path: "/paint"; most_characters: number; most_pictures: number }
 );
 
 interface AskPage {
@@ -258,6 +260,22 @@ interface ClassifyAnswer {
 
 interface GenerateAnswer {
   generations: { tokens: string[]; finish_reason: "end" | "length" | "stop"; cut: boolean }[];
+}
+
+interface RecognizeAnswer {
+  recognitions: { label: string; probabilities: Record<string, number>; animated: boolean }[];
+  look: PictureShown | null;
+}
+
+interface PaintAnswer {
+  paintings: { caption: string; cut: boolean; pictures: { picture: string; seed: number }[] }[];
+}
+
+/** A server-sent event, whatever kind: a part of the answer, the whole of it, or what went wrong. */
+interface StreamedEvent extends Partial<GenerateAnswer>, Partial<PaintAnswer> {
+  text?: string;
+  painted?: { number: number; codes: number; of: number; picture: string };
+  detail?: string;
 }
 
 // The page of a picture: regard/tasks/image_classification/page.py.

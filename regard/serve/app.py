@@ -30,7 +30,7 @@ from regard.serve.service import Served, Service, task_of
 from regard.tasks.registry import all_tasks
 from regard.view.document import asset, document
 
-ASK_SCRIPTS = ("dom", "key", "ask")
+ASK_SCRIPTS = ("data", "dom", "key", "picture", "ask_pictures", "ask")
 ASK = """<main>
   <header id="header"></header>
   <div id="answer" aria-live="polite"></div>
@@ -146,7 +146,7 @@ def _ask_page(service: Service) -> str | None:
         if (task := task_of(model)).ask is not None
     ]
     content = {"models": asked, "look": bool(glass_boxes(service.models))}
-    return document("regard", ASK, ["live", "ask"], ASK_SCRIPTS, content, asks=True) if asked else None
+    return document("regard", ASK, ["live", "picture", "ask"], ASK_SCRIPTS, content, asks=True) if asked else None
 
 
 def _page(text: str) -> HTMLResponse:

@@ -158,7 +158,9 @@ def test_what_is_wrong_with_a_request_is_said(client: httpx.Client, body: dict[s
 def test_a_form_is_refused_because_any_page_could_send_one(client: httpx.Client) -> None:
     said = refused(client.post("/recognize", files={"picture": ("a.png", WHOLE, "image/png")}), 415)
     assert "must be JSON" in said
-    assert "must be JSON" in refused(client.post("/recognize", content=WHOLE, headers={"Content-Type": "image/png"}), 415)
+    assert "must be JSON" in refused(
+        client.post("/recognize", content=WHOLE, headers={"Content-Type": "image/png"}), 415
+    )
 
 
 def test_large_pictures_cost_more(client: httpx.Client, recognizer: Recognizer) -> None:

@@ -41,6 +41,8 @@ def test_the_documented_limits_are_those_in_force() -> None:
         "characters of all texts of a request for attention": DEFAULTS.attention_characters,
         "characters of one text to classify or to embed": DEFAULTS.classified_characters,
         "texts in one request": DEFAULTS.texts,
+        "pictures in one request, sent or asked for": DEFAULTS.pictures,
+        "pixels that a picture claims to have": DEFAULTS.picture_pixels,
         "new tokens to write": DEFAULTS.new_tokens,
         "beam, n-best": max(DEFAULTS.beam, DEFAULTS.nbest),
         "bytes of a body": DEFAULTS.body_bytes,

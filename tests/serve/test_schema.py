@@ -20,14 +20,29 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+import regard
+from regard.data.tokenizer import Tokenizer
 from regard.serve.limits import Limits
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, running
+from tests.tasks.painters import make_painter
+from tests.tasks.shapes import untrained
 
 REQUESTS = int(os.environ.get("REGARD_REQUESTS", "12"))
-PATHS = ("/translate", "/attention", "/score", "/classify", "/generate", "/embed", "/health", "/metrics")
+PATHS = (
+    "/translate",
+    "/attention",
+    "/score",
+    "/classify",
+    "/generate",
+    "/embed",
+    "/recognize",
+    "/paint",
+    "/health",
+    "/metrics",
+)
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -40,9 +55,16 @@ LIMITS = Limits(cost=2_000, characters=200, classified_characters=200, new_token
 
 
 @pytest.fixture(scope="module")
-def url(tiny_translator: Translator, tiny_classifier: Classifier, tiny_writer: TextGenerator) -> Iterator[str]:
+def url(
+    tiny_translator: Translator,
+    tiny_classifier: Classifier,
+    tiny_writer: TextGenerator,
+    tiny_tokenizer: Tokenizer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[str]:
+    eye = regard.load(untrained(tmp_path_factory.mktemp("eye") / "model.safetensors"))
     models = {"tiny": tiny_translator, "moods": tiny_classifier, "prose": tiny_writer}
-    with running(models, LIMITS) as server:
+    with running({**models, "eye": eye, "brush": make_painter(tiny_tokenizer)}, LIMITS) as server:
         yield server.url
 
 

@@ -1,26 +1,38 @@
-// Asks a classifier or a language model, and shows what it answers: bars for labels, text as it is written.
+// Asks a classifier, a language model or a painter, and shows what it answers: bars for labels, text as it is written, pictures
+// as they form. What has to do with pictures is in ask_pictures.js.
 
 const SAY = {
   ask: {
     "/classify": { en: "Classify", ko: "분류하기" },
     "/generate": { en: "Write on", ko: "이어 쓰기" },
+    "/recognize": { en: "Recognize", ko: "인식하기" },
+    "/paint": { en: "Paint", ko: "그리기" },
   },
   placeholder: {
     "/classify": { en: "Type a text to classify …", ko: "분류할 글을 입력하세요 …" },
     "/generate": { en: "Type how a text begins, or nothing …", ko: "글의 첫머리를 입력하세요. 비워 두어도 됩니다 …" },
+    "/recognize": { en: "", ko: "" },
+    "/paint": { en: "Type what to paint …", ko: "무엇을 그릴지 입력하세요 …" },
   },
   keys: { en: "Enter asks, Shift + Enter starts a new line", ko: "Enter로 묻고 Shift + Enter로 줄을 바꿉니다" },
   model: { en: "Model", ko: "모델" },
   max_new_tokens: { en: "New tokens", ko: "새 토큰 수" },
   temperature: { en: "Temperature", ko: "온도" },
   seed: { en: "Seed", ko: "시드" },
+  count: { en: "Pictures", ko: "그림 수" },
+  guidance: { en: "Guidance", ko: "가이던스" },
   hints: {
     max_new_tokens: { en: "How many tokens to write at most.", ko: "최대 몇 토큰까지 쓸지 정합니다." },
     temperature: {
       en: "Below 1 is safer, above 1 wilder; 0 always takes the most probable token.",
       ko: "1보다 작으면 무난하게, 크면 자유롭게 씁니다. 0이면 언제나 가장 그럴듯한 토큰을 고릅니다.",
     },
-    seed: { en: "The same seed writes the same text.", ko: "시드가 같으면 같은 글이 나옵니다." },
+    seed: { en: "The same seed gives the same answer.", ko: "시드가 같으면 같은 답이 나옵니다." },
+    count: { en: "How many pictures to paint.", ko: "그림을 몇 장 그릴지 정합니다." },
+    guidance: {
+      en: "Exaggerates what the words change; 1 is the model as it is, 0 ignores them.",
+      ko: "설명이 그림에 미치는 영향을 키웁니다. 1이면 모델 그대로이고 0이면 설명을 무시합니다.",
+    },
   },
   stop: { en: "Stop", ko: "멈추기" },
   labels: { en: "It tells apart: {0}", ko: "구별하는 범주: {0}" },
@@ -28,6 +40,10 @@ const SAY = {
   empty: {
     en: "There is nothing to classify: type a text first.",
     ko: "분류할 글이 없습니다. 먼저 글을 입력해 주세요.",
+  },
+  emptyCaption: {
+    en: "There is nothing to paint: type a caption first.",
+    ko: "그릴 것이 없습니다. 먼저 설명을 입력해 주세요.",
   },
   long: {
     en: "The text has {0} characters; this server takes at most {1}.",
@@ -56,6 +72,7 @@ const SHOWN = 20; // labels; a model may know thousands
 /** @type {AskPage} */
 const server = JSON.parse(element("data").textContent);
 const newTokens = Math.max(1, ...server.models.map((each) => (each.path === "/generate" ? each.most_new_tokens : 1)));
+const mostPictures = Math.max(1, ...server.models.map((each) => (each.path === "/paint" ? each.most_pictures : 1)));
 /** @type {AbortController | null} */
 let running = null; // of the latest question
 /** @type {() => Node[]} */
@@ -80,12 +97,21 @@ const part = {
   ),
   max_new_tokens: field("max_new_tokens", { min: 1, max: newTokens, value: Math.min(100, newTokens) }),
   temperature: field("temperature", { min: 0, step: 0.1, value: 0.8 }),
+  count: field("count", { min: 1, max: mostPictures, value: Math.min(4, mostPictures) }),
+  guidance: field("guidance", { min: 0, max: 100, step: 0.5, value: 2 }),
   seed: field("seed", { min: 0, value: 0 }),
   keys: make("span", { class: "keys" }),
   submit: make("button", { type: "submit", id: "ask-submit" }),
   error: make("p", { class: "error", role: "alert", hidden: true }),
 };
-const FIELDS = /** @type {const} */ (["model", "max_new_tokens", "temperature", "seed"]);
+const FIELDS = /** @type {const} */ (["model", "max_new_tokens", "temperature", "count", "guidance", "seed"]);
+/** @type {Record<AskModel["path"], string[]>} */
+const USED = {
+  "/classify": [],
+  "/generate": ["max_new_tokens", "temperature", "seed"],
+  "/recognize": [],
+  "/paint": ["count", "guidance", "seed"],
+};
 const fields = FIELDS.map((name) =>
   make("label", { for: `ask-${name}`, data: { name } }, make("span", { class: "name" }), part[name]),
 );
@@ -114,6 +140,7 @@ const form = make(
     },
   },
   part.text,
+  drop,
   make("div", { class: "row" }, ...fields, part.keys, part.submit),
   part.error,
 );
@@ -124,7 +151,6 @@ part.text.addEventListener("keydown", (event) => {
 });
 
 const model = () => server.models[part.model.selectedIndex];
-const written = () => model().path === "/generate";
 
 function draw() {
   document.documentElement.lang = reader.language;
@@ -132,12 +158,16 @@ function draw() {
   FIELDS.forEach((name, place) => {
     const label = fields[place];
     nameIn(label).textContent = say(SAY[name]);
-    label.hidden = name === "model" ? server.models.length < 2 : !written();
+    label.hidden = name === "model" ? server.models.length < 2 : !USED[model().path].includes(name);
     if (name !== "model") label.title = say(SAY.hints[name]);
   });
   part.text.placeholder = say(SAY.placeholder[model().path]);
   part.text.setAttribute("aria-label", part.text.placeholder);
   part.keys.textContent = say(SAY.keys);
+  const pictured = model().path === "/recognize";
+  part.text.hidden = part.keys.hidden = pictured;
+  drop.hidden = !pictured;
+  drawDrop();
   part.submit.textContent = say(running ? SAY.stop : SAY.ask[model().path]);
   form.setAttribute("aria-busy", String(Boolean(running)));
   element("title").textContent = model().title;
@@ -154,8 +184,7 @@ function clear() {
   running = null;
   part.error.hidden = true;
   const asked = model();
-  shown = () =>
-    asked.path === "/classify" ? [make("p", { class: "muted" }, say(SAY.labels, listed(asked.labels)))] : [];
+  shown = () => ("labels" in asked ? [make("p", { class: "muted" }, say(SAY.labels, listed(asked.labels)))] : []);
 }
 
 /** @type {(labels: string[]) => string} */
@@ -176,15 +205,7 @@ async function submit() {
     return;
   }
   clear();
-  const text = part.text.value;
-  const most = model().most_characters;
-  const length = [...text].length;
-  const wrong =
-    !written() && !text.trim()
-      ? say(SAY.empty)
-      : length > most
-        ? say(SAY.long, length.toLocaleString("en"), most.toLocaleString("en"))
-        : "";
+  const wrong = mistake();
   if (wrong) {
     fail(wrong);
     draw();
@@ -194,13 +215,39 @@ async function submit() {
   running = mine;
   draw();
   try {
-    await (written() ? write : classify)(text, mine.signal);
+    await answerOf(mine.signal);
   } catch (error) {
     if (running === mine && !mine.signal.aborted) fail(messageOf(error));
   }
   if (running !== mine) return;
   running = null;
   draw();
+}
+
+// What is wrong with the question, before anybody is asked.
+function mistake() {
+  const asked = model();
+  if (asked.path === "/recognize") return taken.file ? "" : say(SAY_PICTURES.none);
+  const text = part.text.value;
+  const length = [...text].length;
+  if (asked.path !== "/generate" && !text.trim()) return say(asked.path === "/paint" ? SAY.emptyCaption : SAY.empty);
+  if (length <= asked.most_characters) return "";
+  return say(SAY.long, length.toLocaleString("en"), asked.most_characters.toLocaleString("en"));
+}
+
+// What was typed; nothing is left out of JSON, and is the server's own choice.
+/** @type {(input: HTMLInputElement) => number | undefined} */
+const numberIn = (input) => (input.value === "" ? undefined : Number(input.value));
+
+/** @type {(signal: AbortSignal) => Promise<void>} */
+function answerOf(signal) {
+  const asked = model();
+  const text = part.text.value;
+  if (asked.path === "/recognize") return recognize(asked, signal);
+  if (asked.path === "/generate") return write(text, signal);
+  if (asked.path === "/classify") return classify(text, signal);
+  const more = { guidance: numberIn(part.guidance), seed: numberIn(part.seed) };
+  return paintCaption(text, numberIn(part.count), more, signal);
 }
 
 // The response, or an error whose message is for the reader.
@@ -221,16 +268,14 @@ async function ask(body, signal) {
   throw new Error(answer?.detail ?? say(SAY.broken));
 }
 
-/** @type {(text: string, signal: AbortSignal) => Promise<void>} */
-async function classify(text, signal) {
-  /** @type {ClassifyAnswer} */
-  const {
-    classifications: [found],
-  } = await (await ask({ text }, signal)).json();
-  const ranked = Object.entries(found.probabilities).sort(([, a], [, b]) => b - a); // numbers as keys come first in JavaScript
+// A bar for each label, the most probable first.
+/** @type {(probabilities: Record<string, number>) => HTMLElement} */
+function labelBars(probabilities) {
+  const ranked = Object.entries(probabilities).sort(([, a], [, b]) => b - a); // numbers as keys come first in JavaScript
   const rest = ranked.length - SHOWN;
-  shown = () => [
-    make("p", { class: "sentence written" }, ...orNothing(found.label)),
+  return make(
+    "div",
+    {},
     make(
       "dl",
       { class: "labels" },
@@ -242,11 +287,20 @@ async function classify(text, signal) {
           make("dd", {}, `${(100 * share).toFixed(1)} %`),
         ]),
     ),
-    ...[
-      rest > 0 && say(SAY.more, rest),
-      found.cut && say(SAY.cut),
-      found.windows > 1 && say(SAY.windows, found.windows),
-    ]
+    ...(rest > 0 ? [make("p", { class: "muted" }, say(SAY.more, rest))] : []),
+  );
+}
+
+/** @type {(text: string, signal: AbortSignal) => Promise<void>} */
+async function classify(text, signal) {
+  /** @type {ClassifyAnswer} */
+  const {
+    classifications: [found],
+  } = await (await ask({ text }, signal)).json();
+  shown = () => [
+    make("p", { class: "sentence written" }, ...orNothing(found.label)),
+    labelBars(found.probabilities),
+    ...[found.cut && say(SAY.cut), found.windows > 1 && say(SAY.windows, found.windows)]
       .filter(isThere)
       .map((remark) => make("p", { class: "muted" }, remark)),
   ];
@@ -254,14 +308,12 @@ async function classify(text, signal) {
 
 /** @type {(prompt: string, signal: AbortSignal) => Promise<void>} */
 async function write(prompt, signal) {
-  /** @type {(input: HTMLInputElement) => number | undefined} */
-  const number = (input) => (input.value === "" ? undefined : Number(input.value)); // left out of JSON: the server's own
   const asked = {
     prompt,
     stream: true,
-    max_new_tokens: number(part.max_new_tokens),
-    temperature: number(part.temperature),
-    seed: number(part.seed),
+    max_new_tokens: numberIn(part.max_new_tokens),
+    temperature: numberIn(part.temperature),
+    seed: numberIn(part.seed),
   };
   const added = make("span", { class: "written" });
   const remark = make("p", { class: "muted" });
@@ -276,31 +328,20 @@ async function write(prompt, signal) {
   };
   draw();
   let whole = false;
-  await eachEvent(response, {
-    text: ({ text }) => added.append(text),
-    error: ({ detail }) => {
-      throw new Error(detail);
-    },
-    done: ({ generations: [found] }) => {
-      how = SAY.ended[found.finish_reason];
-      tokens = found.tokens.length;
-      cut = found.cut;
-      whole = true;
-    },
+  await eachEvent(response, (event) => {
+    added.append(event.text ?? "");
+    const found = event.generations?.[0];
+    if (!found) return;
+    how = SAY.ended[found.finish_reason];
+    tokens = found.tokens.length;
+    cut = found.cut;
+    whole = true;
   });
   if (!whole) throw new Error(say(SAY.broken));
 }
 
-/**
- * @typedef {{
- *   text: (event: { text: string }) => void,
- *   error: (event: { detail: string }) => void,
- *   done: (event: GenerateAnswer) => void,
- * }} Handled
- */
-
-// Calls what handles each server-sent event; one event is two lines and an empty one.
-/** @type {(response: Response, handle: Handled) => Promise<void>} */
+// Calls what handles each server-sent event but errors; one event is two lines and an empty one.
+/** @type {(response: Response, handle: (event: StreamedEvent) => void) => Promise<void>} */
 async function eachEvent(response, handle) {
   if (!response.body) throw new Error(say(SAY.broken));
   const stream = response.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -312,9 +353,12 @@ async function eachEvent(response, handle) {
     const events = (rest + value).split("\n\n");
     rest = events.pop() ?? "";
     for (const event of events) {
-      const { kind, data } = event.match(/^event: (?<kind>text|error|done)\ndata: (?<data>.*)$/)?.groups ?? {};
-      if (!kind) throw new Error(say(SAY.broken));
-      handle[/** @type {keyof Handled} */ (kind)](JSON.parse(data));
+      const { data } = event.match(/^event: (?:text|painted|error|done)\ndata: (?<data>.*)$/)?.groups ?? {};
+      if (!data) throw new Error(say(SAY.broken));
+      /** @type {StreamedEvent} */
+      const content = JSON.parse(data);
+      if (content.detail) throw new Error(content.detail);
+      handle(content);
     }
   }
 }

@@ -241,10 +241,15 @@ function drawPicture(root, shown) {
     show();
   };
   draw();
-  new MutationObserver(() => {
+  const observer = new MutationObserver(() => {
+    if (!root.isConnected) {
+      observer.disconnect(); // another picture is shown in its place
+      return;
+    }
     reader.language = document.documentElement.lang === "ko" ? "ko" : "en";
     draw();
-  }).observe(document.documentElement, { attributeFilter: ["lang"] });
+  });
+  observer.observe(document.documentElement, { attributeFilter: ["lang"] });
 }
 
 for (const root of document.querySelectorAll(".picture-page"))
