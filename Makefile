@@ -12,7 +12,7 @@ OLD_CPU := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTR
 CONSTRAINTS ?= $(shell $(PYTHON) -c 'import sys; print("constraints.txt" if sys.version_info >= (3, 11) else "")')
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-slow test-cpus test-requests check check-pages clean
+.PHONY: help quickstart test test-slow test-cpus test-requests check check-pages docs clean
 
 help:
 	@echo 'make quickstart   install into .venv, train on the bundled corpus, translate, write the attention page'
@@ -21,6 +21,7 @@ help:
 	@echo 'make test-cpus    once more, as other CPUs compute'
 	@echo 'make test-requests   ask the server what its documentation allows, and what it does not'
 	@echo 'make check        lint, formatting and types'
+	@echo 'make docs         build the site into build/site: docs, course, reference and a gallery'
 	@echo 'make clean        remove .venv, node_modules and caches; runs/ and prepared/ stay'
 
 quickstart: .venv/.installed
@@ -66,6 +67,9 @@ node_modules/.installed: package.json package-lock.json
 	$(PYTHON) -m venv .venv
 	.venv/bin/python -m pip install --disable-pip-version-check $(if $(CONSTRAINTS),-c $(CONSTRAINTS)) -e '.[dev]'
 	@touch $@
+
+docs: .venv/.installed
+	.venv/bin/python site/build.py
 
 clean:
 	rm -rf .venv node_modules *.egg-info build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from regard.attention.scaled_dot import attend
     from regard.data.corpus import read_lines
     from regard.data.prepare import Prepared
+    from regard.documentation import docs
     from regard.dry_runs import DryRun, dry_run
     from regard.evaluation.compare import Comparison
     from regard.experiments.ablation.ablate import Ablated, ablate
@@ -106,6 +107,7 @@ __all__ = [
     "bench_smoothing",
     "compare",
     "curve",
+    "docs",
     "dry_run",
     "embed",
     "evaluate",
@@ -144,6 +146,7 @@ _PLACES = {
     "experiments.bench.smoothing": ("bench_smoothing",),
     "experiments.quickstart": ("Quickstart", "quickstart"),
     "experiments.race.racing": ("Race", "race"),
+    "documentation": ("docs",),
     "dry_runs": ("DryRun", "dry_run"),
     "serve.start": ("serve",),
     "tasks.classification.classifier": ("Classification", "Classifier"),

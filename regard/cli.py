@@ -22,7 +22,7 @@ from regard.errors import RegardError, visible
 # In the order that help lists them; importing its file gives the app a verb.
 VERBS = (
     "quickstart", "prepare", "train", "translate", "classify", "recognize", "generate", "paint", "evaluate", "compare", "score",
-    "view", "curve", "align", "heads", "embed", "neighbours", "serve", "export", "race", "ablate",
+    "view", "curve", "align", "heads", "embed", "neighbours", "serve", "export", "race", "ablate", "docs",
 )  # fmt: skip
 for verb in (*VERBS, "bench"):
     import_module(f"regard.commands.{verb}")

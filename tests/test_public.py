@@ -112,7 +112,7 @@ def test_every_verb_has_its_file_and_its_tests() -> None:
         assert (ROOT / "tests" / "commands" / f"test_{name}.py").is_file(), f"tests/commands/test_{name}.py is missing"
     assert verbs == [
         "quickstart", "prepare", "train", "translate", "classify", "recognize", "generate", "paint", "evaluate", "compare", "score",
-        "view", "curve", "align", "heads", "embed", "neighbours", "serve", "export", "race", "ablate",
+        "view", "curve", "align", "heads", "embed", "neighbours", "serve", "export", "race", "ablate", "docs",
     ]  # fmt: skip
 
 
