@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "notes": set(),  # a logger
     "run_log": set(),
     "cancellation": set(),
+    "documentation": set(),
     "data": set(),
     "bundled": {
         "__init__",
