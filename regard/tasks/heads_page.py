@@ -31,13 +31,13 @@ TITLES = {
     "decoder": ("decoder self-attention", "디코더 셀프 어텐션"),
     "cross": ("cross-attention", "교차 어텐션"),
 }
-KOREAN = {"accuracy": "정확도", "perplexity": "단어당 혼란도"}
+KOREAN = {"accuracy": "정확도", "perplexity": "단어당 퍼플렉서티"}
 NOTE = (
     "Each number is the change of {metric} when that head alone is switched off; {marked} is beyond chance (paired "
     "bootstrap; at most about one mark in twenty is wrong). A head that costs little may have an understudy: what two "
     "heads cost together is not the sum.",
     "각 숫자는 그 헤드 하나만 껐을 때 {korean} 점수가 얼마나 달라지는지를 나타냅니다. {marked} 표시는 우연이라고 보기 어려운 "
-    "차이입니다(대응 부트스트랩, 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다). 손실이 작은 헤드는 다른 헤드가 "
+    "차이입니다(쌍체 부트스트랩(paired bootstrap), 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다). 손실이 작은 헤드는 다른 헤드가 "
     "그 일을 대신하고 있을 수 있으므로, 두 헤드를 함께 껐을 때의 손실은 각각의 합과 다릅니다.",
 )
 
@@ -159,7 +159,7 @@ def write_heads(path: Path, found: HeadImportance, command: str = "") -> None:
 def render_heads(found: HeadImportance, command: str = "") -> str:
     """One HTML file that needs nothing else: a heat map of layers × heads for each kind of attention."""
     facts = (
-        (("test set", "시험 문장"), found.test_set),
+        (("test set", "테스트 세트"), found.test_set),
         (("sentences", "문장 수"), f"{found.sentences:,}"),
         ((f"{found.metric} with all heads", f"모든 헤드를 켠 {_korean(found)}"), f"{found.score:.2f}"),
         (("signature", "시그니처"), found.signature),
@@ -168,7 +168,7 @@ def render_heads(found: HeadImportance, command: str = "") -> str:
         NOTE[0].format(marked="bold print", metric=found.metric),
         NOTE[1].format(marked="굵은 글씨", korean=_korean(found)),
     )
-    heading = ("What each head is worth", "헤드 하나하나의 값어치")
+    heading = ("What each head is worth", "헤드별 기여도")
     sections = f"<div class='kinds'>{''.join(_sections(found))}</div>"
     return render_report(found.model, heading, facts, sections, both(note), command, ["heads"])
 

@@ -209,7 +209,7 @@ def test_of_perplexity_more_is_worse() -> None:
                           "perplexity", lower=True)  # fmt: skip
     assert more.worst == 2
     assert more.loss(more.differences["decoder"]).tolist() == [[2.0, 0.0]]
-    assert "단어당 혼란도" in render_heads(more)
+    assert "단어당 퍼플렉서티" in render_heads(more)
 
 
 def test_a_recurrent_language_model_has_no_heads() -> None:

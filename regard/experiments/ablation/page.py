@@ -16,22 +16,22 @@ from regard.view.report import Both, both, render_report
 PAGE = "ablation.html"
 WIDTH, HEIGHT, MARGIN = 170, 22, 8
 TALLEST = 6.0  # of a loss above the lowest that a curve shows: one that cannot learn leaves room for the others
-SCORES = {"accuracy": ("accuracy", "정확도"), "perplexity": ("perplexity per word", "단어당 혼란도")}
+SCORES = {"accuracy": ("accuracy", "정확도"), "perplexity": ("perplexity per word", "단어당 퍼플렉서티")}
 NOTE = (
     "Each row changes one thing of the base and is trained anew with every seed. The score is the mean, ± the standard "
     "deviation of seeds; a dot is a seed, the dashed line the base. Bold: beyond chance, of seeds (t-test with the spread "
     "of seeds pooled over rows) and of test sentences (paired bootstrap); p is the larger of the two, and at most about "
     "one mark in twenty is wrong.",
     "각 행은 기준에서 한 가지만 바꾸어 시드마다 새로 학습한 결과입니다. 점수는 평균 ± 시드 간 표준편차이고, 점 하나가 시드 "
-    "하나, 점선이 기준입니다. 굵은 글씨는 시드의 우연(행 전체의 시드 분산을 합친 t 검정)으로도, 시험 문장의 우연(대응 "
-    "부트스트랩)으로도 보기 어려운 차이입니다. p는 둘 가운데 큰 값이며, 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다.",
+    "하나, 점선이 기준입니다. 굵은 글씨는 시드의 우연(행 전체의 시드 분산을 합친 t 검정)으로도, 테스트 문장의 우연(쌍체 "
+    "부트스트랩, paired bootstrap)으로도 보기 어려운 차이입니다. p는 둘 가운데 큰 값이며, 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다.",
 )
 ONE_SEED = (
     "Each row changes one thing of the base and is trained anew. The dashed line is the base. Bold: beyond chance, as far as "
     "the choice of test sentences goes (paired bootstrap; at most about one mark in twenty is wrong). One seed cannot tell "
     "what another would say.",
-    "각 행은 기준에서 한 가지만 바꾸어 새로 학습한 결과이고, 점선이 기준입니다. 굵은 글씨는 시험 문장의 우연으로 보기 어려운 "
-    "차이입니다(대응 부트스트랩, 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다). 시드 하나로는 다른 시드가 무엇을 보일지 알 "
+    "각 행은 기준에서 한 가지만 바꾸어 새로 학습한 결과이고, 점선이 기준입니다. 굵은 글씨는 테스트 문장의 우연으로 보기 어려운 "
+    "차이입니다(쌍체 부트스트랩(paired bootstrap), 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다). 시드 하나로는 다른 시드가 무엇을 보일지 알 "
     "수 없습니다.",
 )
 
@@ -46,8 +46,8 @@ def render_ablation(table: Table, command: str = "") -> str:
     """The page as text."""
     seeds = max(len(line.seeds) for line in table.lines)
     facts = (
-        (("test set", "시험 문장"), f"{table.test_set} ({table.sentences:,})"),
-        (("updates of each trial", "시도마다 갱신 횟수"), f"{table.updates:,}"),
+        (("test set", "테스트 세트"), f"{table.test_set} ({table.sentences:,})"),
+        (("updates of each trial", "시도마다 업데이트 횟수"), f"{table.updates:,}"),
         (("seeds", "시드"), str(seeds)),
         (("signature", "시그니처"), table.signature),
     )
@@ -58,13 +58,13 @@ def render_ablation(table: Table, command: str = "") -> str:
         f"<td class='curve'>{both(('loss while learning', '학습 중 손실'))}</td>{heads}"
         f"</tr></thead><tbody>{rows}</tbody></table></div>"
     )
-    heading, note = ("What each choice is worth", "선택 하나하나의 값어치"), both(NOTE if seeds > 1 else ONE_SEED)
+    heading, note = ("What each choice is worth", "설정별 효과"), both(NOTE if seeds > 1 else ONE_SEED)
     return render_report(table.recipe, heading, facts, table_markup, note, command, ["heads", "ablation"])
 
 
 def _columns(table: Table) -> tuple[Both, ...]:
     return (
-        ("parameters", "매개변수"), ("validation loss", "검증 손실"), ("perplexity", "혼란도"),
+        ("parameters", "매개변수"), ("validation loss", "검증 손실"), ("perplexity", "퍼플렉서티"),
         SCORES.get(table.metric, (table.metric, table.metric)), ("to base", "기준 대비"), ("p", "p"), ("seconds", "초"),
     )  # fmt: skip
 

@@ -42,7 +42,7 @@ PARTS: dict[str, Both] = {
     ),
     "bias-false": (
         "Biases are few, and norms have shifts of their own: they are rarely missed.",
-        "편향은 수가 적고 정규화에도 이동이 있어, 없어도 거의 티가 나지 않습니다.",
+        "편향은 수가 적고 정규화에도 시프트 β가 있어, 없어도 거의 티가 나지 않습니다.",
     ),
     "activation-relu": ("ReLU, the paper's, cuts off all below zero.", "논문의 ReLU는 0보다 작은 것을 잘라 냅니다."),
     "activation-gelu": ("GELU bends smoothly where ReLU cuts.", "GELU는 ReLU가 자르는 곳에서 부드럽게 굽습니다."),

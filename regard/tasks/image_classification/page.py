@@ -32,7 +32,7 @@ NOTE: Both = (
     "유리하고 −는 불리합니다. 둘 다 단서일 뿐 증거가 아닙니다.",
 )
 FACTS = {
-    "labels": "라벨 수", "parameters": "파라미터", "training pictures": "학습 그림", "updates": "업데이트",
+    "labels": "라벨 수", "parameters": "매개변수", "training pictures": "학습 그림", "updates": "업데이트",
 }  # fmt: skip
 
 

@@ -2,13 +2,13 @@
 
 const HEAT = {
   entropy: { en: "entropy {0} bits", ko: "엔트로피 {0}비트" },
-  coverage: { en: "coverage {0}", ko: "받은 합 {0}" },
+  coverage: { en: "coverage {0}", ko: "받은 어텐션 합계 {0}" },
   spread: { en: "entropy", ko: "엔트로피" },
-  received: { en: "coverage", ko: "받은 합" },
-  strongest: { en: "Strongest", ko: "가장 강한 곳" },
+  received: { en: "coverage", ko: "받은 어텐션 합계" },
+  strongest: { en: "Strongest", ko: "가장 큰 가중치" },
   edges: {
     en: "Bars: how spread out each row is (entropy), and how much each column received in all (coverage).",
-    ko: "막대: 각 행이 얼마나 퍼져 있는지(엔트로피)와 각 열이 모두 얼마나 받았는지(받은 합)를 나타냅니다.",
+    ko: "막대: 각 행이 얼마나 퍼져 있는지(엔트로피)와 각 열이 모두 얼마나 받았는지(받은 어텐션 합계)를 나타냅니다.",
   },
 };
 const MOST_CELLS = 1500; // a larger map is one canvas: elements would make it slow

@@ -57,7 +57,7 @@ const STEPS = {
   how: {
     beam: { en: "How beam search works", ko: "빔 탐색의 원리" },
     greedy: { en: "How greedy search works", ko: "탐욕 탐색의 원리" },
-    sample: { en: "How sampling works", ko: "표집의 원리" },
+    sample: { en: "How sampling works", ko: "샘플링의 원리" },
   },
   search: {
     beam: {
@@ -70,7 +70,7 @@ const STEPS = {
     },
     sample: {
       en: "Sampling looks for nothing: it draws each token at random, by its probability, so that another seed gives another output. log P(Y) is the sum of the tokens’ log-probabilities.",
-      ko: "표집은 가장 좋은 것을 찾지 않고 확률에 따라 토큰을 무작위로 뽑습니다. 그래서 시드를 바꾸면 출력도 달라집니다. log P(Y)는 토큰들의 로그 확률을 더한 값입니다.",
+      ko: "샘플링은 가장 좋은 것을 찾지 않고 확률에 따라 토큰을 무작위로 뽑습니다. 그래서 시드를 바꾸면 출력도 달라집니다. log P(Y)는 토큰들의 로그 확률을 더한 값입니다.",
     },
   },
   temperature: {

@@ -198,7 +198,7 @@ const WALK_STEPS = {
     equation: "x′ = LayerNorm(x) = γ (x − μ) / σ + β",
     text: {
       en: "Layer normalisation brings the vector to mean 0 and deviation 1, then applies a learned gain γ and shift β. The paper does this after each sub-layer; this model does it before (pre-norm), which makes training steadier.",
-      ko: "층 정규화는 벡터의 평균을 0, 표준편차를 1로 맞춘 뒤 학습된 배율 γ와 이동 β를 적용합니다. 논문은 하위 층 뒤에서 정규화하지만, 이 모델은 앞에서 합니다(pre-norm). 그러면 학습이 더 안정됩니다.",
+      ko: "층 정규화는 벡터의 평균을 0, 표준편차를 1로 맞춘 뒤 학습된 스케일 γ와 시프트 β를 적용합니다. 논문은 하위 층 뒤에서 정규화하지만, 이 모델은 앞에서 합니다(pre-norm). 그러면 학습이 더 안정됩니다.",
     },
   },
   "norm.again": {
@@ -207,7 +207,7 @@ const WALK_STEPS = {
     equation: "x′ = LayerNorm(x) = γ (x − μ) / σ + β",
     text: {
       en: "Again mean 0 and deviation 1 before the next sub-layer, with a gain γ and a shift β learned for this place.",
-      ko: "다음 하위 층에 들어가기 전에 다시 평균을 0, 표준편차를 1로 맞추고, 이 자리를 위해 학습된 배율 γ와 이동 β를 적용합니다.",
+      ko: "다음 하위 층에 들어가기 전에 다시 평균을 0, 표준편차를 1로 맞추고, 이 자리를 위해 학습된 스케일 γ와 시프트 β를 적용합니다.",
     },
   },
   "projections.self": {
@@ -316,7 +316,7 @@ const WALK_STEPS = {
     equation: "x ← LayerNorm(x + o)",
     text: {
       en: "The result is added to what was there (a residual connection), so that nothing is lost and gradients have a straight way back. The sum is brought to mean 0 and deviation 1, then given a learned gain and shift.",
-      ko: "결과를 원래 벡터에 더합니다(잔차 연결). 그래서 원래의 정보가 사라지지 않고 기울기는 곧은 길로 되돌아갑니다. 합은 평균 0, 표준편차 1로 맞춘 뒤 학습된 배율과 이동을 적용합니다.",
+      ko: "결과를 원래 벡터에 더합니다(잔차 연결). 그래서 원래의 정보가 사라지지 않고 기울기는 곧은 길로 되돌아갑니다. 합은 평균 0, 표준편차 1로 맞춘 뒤 학습된 스케일 γ와 시프트 β를 적용합니다.",
     },
   },
   "add.replaced": {
