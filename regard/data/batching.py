@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +115,13 @@ def in_batches(lengths: Sequence[int], tokens: int, width: int) -> list[list[int
     return batches
 
 
+class EpochRows(NamedTuple):
+    """A batch: which rows, and in which pass over them."""
+
+    rows: Rows
+    epoch: int
+
+
 class RowBatches:
     """Batches of as many rows each, every row once in each epoch, in an order that follows from seed and epoch."""
 
@@ -122,13 +129,13 @@ class RowBatches:
         self.rows, self.size, self.seed = rows, size, seed
         self._planned: tuple[int, Rows] | None = None
 
-    def take(self, position: tuple[int, int], count: int) -> tuple[list[tuple[Rows, int]], tuple[int, int]]:
+    def take(self, position: tuple[int, int], count: int) -> tuple[list[EpochRows], tuple[int, int]]:
         """The next `count` batches after (epoch, batches taken of it), each with its epoch; and the position after them."""
         epoch, index = position
         taken, batches = [], -(-self.rows // self.size)
         for _ in range(count):
             require_place(index, batches, epoch)
-            taken.append((self._order(epoch)[index * self.size : (index + 1) * self.size], epoch))
+            taken.append(EpochRows(self._order(epoch)[index * self.size : (index + 1) * self.size], epoch))
             epoch, index = (epoch, index + 1) if index + 1 < batches else (epoch + 1, 0)
         return taken, (epoch, index)
 

@@ -9,13 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.errors import DataError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # part of typing only from Python 3.11 on
 
 MANIFEST = "manifest.json"
 CHECKSUM = "checksum"
@@ -106,24 +110,17 @@ class PairIds:
                 raise DataError(f"{self._folder / name} was changed or damaged since it was written; {_MEND}")
 
 
-class PairWriter:
-    """Writes a split as its pairs come, without holding them."""
+class SplitWriter:
+    """Writes the files of a split side by side, without holding what they hold."""
 
-    def __init__(self, folder: Path, split: str, kind: str) -> None:
-        self._kind = kind
-        self._next = 0
-        self._paths = [folder / f"{split}.{part}" for part in ("ids", "lengths", "starts")]
+    def __init__(self, folder: Path, split: str, endings: Sequence[str]) -> None:
+        self._paths = [folder / f"{split}.{ending}" for ending in endings]
         self._files = [path.open("wb") for path in self._paths]
         self._digests = [hashlib.sha256() for _ in self._paths]
 
-    def add(self, ids: NDArray[Any], lengths: NDArray[Any]) -> None:
-        """Add pairs: their ids one after another, and their lengths [n, 2]."""
-        ends = self._next + np.cumsum(lengths.sum(axis=1, dtype=np.int64))  # [n]
-        starts = np.concatenate([[self._next], ends])[:-1]
-        self._next += len(ids)
-        parts = (ids.astype(self._kind), lengths.astype("<i4"), starts.astype("<i8"))
-        for file, digest, part in zip(self._files, self._digests, parts, strict=True):
-            content = part.tobytes()
+    def append(self, *contents: bytes) -> None:
+        """Something to each file."""
+        for file, digest, content in zip(self._files, self._digests, contents, strict=True):
             file.write(content)
             digest.update(content)
 
@@ -134,11 +131,31 @@ class PairWriter:
             file.flush()
             os.fsync(file.fileno())
             files[path.name] = {"bytes": file.tell(), "sha256": digest.hexdigest()}
-        return {"type": self._kind, "files": files}
+        return {"files": files}
 
-    def __enter__(self) -> PairWriter:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         for file in self._files:
             file.close()
+
+
+class PairWriter(SplitWriter):
+    """Writes a split as its pairs come."""
+
+    def __init__(self, folder: Path, split: str, kind: str) -> None:
+        super().__init__(folder, split, ("ids", "lengths", "starts"))
+        self._kind = kind
+        self._next = 0
+
+    def add(self, ids: NDArray[Any], lengths: NDArray[Any]) -> None:
+        """Add pairs: their ids one after another, and their lengths [n, 2]."""
+        ends = self._next + np.cumsum(lengths.sum(axis=1, dtype=np.int64))  # [n]
+        starts = np.concatenate([[self._next], ends])[:-1]
+        self._next += len(ids)
+        parts = (ids.astype(self._kind), lengths.astype("<i4"), starts.astype("<i8"))
+        self.append(*(part.tobytes() for part in parts))
+
+    def finish(self) -> dict[str, Any]:
+        return {"type": self._kind, **super().finish()}

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.config import LabelledPictures, PictureRecipe
-from regard.data.ids import checksum, read_manifest
+from regard.data.ids import SplitWriter, checksum, read_manifest
 from regard.data.images import Seen, see
 from regard.data.pictures import Example, read_split, require_label
 from regard.data.progress import progress
@@ -51,35 +51,14 @@ class PixelSet:
                 raise DataError(f"{path} was changed or damaged since it was written; delete its folder")
 
 
-class PixelWriter:
-    """Writes a split as its pictures come, without holding them."""
+class PixelWriter(SplitWriter):
+    """Writes a split as its pictures come."""
 
     def __init__(self, folder: Path, split: str) -> None:
-        self._paths = [folder / f"{split}.{part}" for part in ("pixels", "labels")]
-        self._files = [path.open("wb") for path in self._paths]
-        self._digests = [hashlib.sha256() for _ in self._paths]
+        super().__init__(folder, split, ("pixels", "labels"))
 
     def add(self, pixels: NDArray[np.uint8], label: int) -> None:
-        parts = pixels.tobytes(), np.array(label, dtype="<i4").tobytes()
-        for file, digest, content in zip(self._files, self._digests, parts, strict=True):
-            file.write(content)
-            digest.update(content)
-
-    def finish(self) -> dict[str, Any]:
-        """Flush to disk, and describe the files for the manifest."""
-        files = {}
-        for path, file, digest in zip(self._paths, self._files, self._digests, strict=True):
-            file.flush()
-            os.fsync(file.fileno())
-            files[path.name] = {"bytes": file.tell(), "sha256": digest.hexdigest()}
-        return {"files": files}
-
-    def __enter__(self) -> PixelWriter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for file in self._files:
-            file.close()
+        self.append(pixels.tobytes(), np.array(label, dtype="<i4").tobytes())
 
 
 @dataclass

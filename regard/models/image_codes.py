@@ -13,10 +13,17 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from regard import config
+
+
+def as_tensor(pixels: NDArray[np.uint8]) -> Tensor:
+    """[S, height, width, channels] of bytes → [S, C, P, P] from 0 to 1."""
+    return torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2).float() / 255
 
 
 class Quantised(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from regard.checkpoint import find_model
 from regard.errors import UsageError, did_you_mean
@@ -16,6 +16,7 @@ from regard.tasks.task import Trained
 from regard.tasks.verbs import door, row_of
 
 SAMPLES = 1_000
+T = TypeVar("T")
 NOT_AT_HAND = (
     "the model's test text is not at hand, so the export is not compared with the original; give `{}` or `data`"
 )
@@ -113,7 +114,17 @@ class Order:
     def megabytes(self) -> float:
         return sum(each.stat().st_size for each in self.folder.iterdir()) / 1e6
 
-    def result(self, agreement: Compared | None) -> Exported:
+    def carry_out(
+        self, trained: Trained, samples: Sequence[T], what: str, compare: Callable[[Any, Sequence[T]], Compared]
+    ) -> Exported:
+        """Write it; then `compare` lets the export and the original work on samples, if there are any."""
+        exported = self.write(trained)
+        if not samples:
+            return self._result(None)
+        note(f"comparing on {len(samples):,} {what} …")
+        return self._result(compare(exported, samples))
+
+    def _result(self, agreement: Compared | None) -> Exported:
         return Exported(self.folder, self.engine, self.int8, self.megabytes(), agreement)
 
 

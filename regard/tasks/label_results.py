@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 from rich.cells import cell_len
 
 from regard.evaluation.labels import LabelScores, calibration_error, score_labels
+from regard.files import replacing
 
 WORST = 10
 Numbers = NDArray[np.float32]
@@ -164,3 +167,19 @@ def softmax(logits: Numbers) -> Numbers:
     """Over the last axis."""
     shares = np.exp(logits - logits.max(-1, keepdims=True))
     return np.asarray(shares / shares.sum(-1, keepdims=True))
+
+
+@contextmanager
+def predictions(
+    folder: Path | None, name: str, columns: Callable[[Any], tuple[str, ...]]
+) -> Iterator[Callable[[Any, str, float], None] | None]:
+    """Something to tell each answer to: it becomes a line `given TAB probability`, and what `columns` says of the example, of a
+    file in the folder, if there is one."""
+    if folder is None:
+        yield None
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / f"{name}.tsv") as temporary, temporary.open("w", encoding="utf-8", newline="\n") as lines:
+        yield lambda example, given, confidence: print(
+            given, f"{confidence:.4f}", *columns(example), sep="\t", file=lines
+        )

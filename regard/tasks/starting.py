@@ -10,15 +10,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.checkpoint import ModelFile, check_weights, read_model, unique_weights, unusable
+from regard.checkpoint import ModelFile, check_weights, unique_weights
 from regard.config import Recipe
 from regard.config.paths import inside
 from regard.data.ids import checksum
 from regard.data.tokenizer import Tokenizer
-from regard.errors import ConfigError, DataError, UsageError, did_you_mean, shown
+from regard.errors import ConfigError, UsageError, did_you_mean, shown
 from regard.models.outline import outline
 from regard.tasks.registry import find_task
 from regard.tasks.task import Task
+from regard.tasks.trained import open_model
 
 GENERATIONS = 20
 """Ancestors that a model file tells of."""
@@ -105,12 +106,7 @@ def read_start(recipe: Recipe) -> Start | None:
     name = recipe.training.start
     if not name:
         return None
-    file = read_model(name)
-    row = find_task(file.recipe.task)
-    try:
-        assets = row.assets.read(file.assets)
-    except DataError as error:
-        raise unusable(file.path, file.provenance, error) from None
+    file, row, assets = open_model(name)
     with outline():
         model = row.build(file.recipe.model, assets.sizes)
     check_weights(model, file.weights, file.path)

@@ -9,22 +9,27 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.checkpoint import check_weights, load_weights, read_model, save_model, unusable
+from regard.checkpoint import ModelFile, check_weights, load_weights, read_model, save_model, unusable
 from regard.config import Recipe
 from regard.errors import DataError
 from regard.models.outline import outline
 from regard.tasks.registry import find_task
-from regard.tasks.task import Assets, Trained
+from regard.tasks.task import Assets, Task, Trained
+
+
+def open_model(name: str | Path) -> tuple[ModelFile, Task, Assets]:
+    """A model's file by run folder, file, or bundled name (`demo`), its task's row, and what it carries besides weights."""
+    file = read_model(name)
+    row = find_task(file.recipe.task)
+    try:
+        return file, row, row.assets.read(file.assets)
+    except DataError as error:
+        raise unusable(file.path, file.provenance, error) from None
 
 
 def load_trained(name: str | Path, device: str | torch.device = "cpu") -> Trained:
     """Read a model by run folder, file, or bundled name (`demo`)."""
-    file = read_model(name)
-    row = find_task(file.recipe.task)
-    try:
-        assets = row.assets.read(file.assets)
-    except DataError as error:
-        raise unusable(file.path, file.provenance, error) from None
+    file, row, assets = open_model(name)
     with outline():  # sizes that the file does not fill cost no memory
         check_weights(row.build(file.recipe.model, assets.sizes), file.weights, file.path)
     model = row.build(file.recipe.model, assets.sizes)

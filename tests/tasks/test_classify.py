@@ -9,12 +9,13 @@ import pytest
 import torch
 
 from regard.config import ClassificationRecipe, recipes
+from regard.data.batching import EpochRows
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.errors import DataError
 from regard.models.classifier import TextClassifier
 from regard.runs import initial_model
-from regard.tasks.classification.training import Batch, ClassificationTraining, classify_ids, labelled_loss, masked_loss
+from regard.tasks.classification.training import ClassificationTraining, classify_ids, labelled_loss, masked_loss
 from regard.tasks.registry import find_task, prepare
 from regard.tasks.trained import load_trained
 from regard.tasks.word_dropout import hide
@@ -92,12 +93,12 @@ def test_a_run_that_stopped_goes_on_to_the_same_bits(path: Path, tmp_path: Path,
 def test_the_first_passes_are_without_labels(path: Path) -> None:
     _, _, model, task = made(path, "training.masked_epochs=1")
     rows = np.arange(8)
-    task.loss(model, Batch(rows, 0)).smoothed.backward()
+    task.loss(model, EpochRows(rows, 0)).smoothed.backward()
     gradients = {name: parameter.grad for name, parameter in model.named_parameters()}
     assert all(gradient is not None for gradient in gradients.values())  # else processes would wait for each other
     assert not gradients["output.weight"].any()  # nothing was said of labels
     assert gradients["embedding.table.weight"].any()
-    task.loss(model, Batch(rows, 1)).smoothed.backward()
+    task.loss(model, EpochRows(rows, 1)).smoothed.backward()
     assert model.output.weight.grad.any()
 
 
@@ -106,7 +107,7 @@ def test_the_gradients_of_parts_add_up(path: Path) -> None:
 
     def gradients(*parts: range) -> tuple[float, list[torch.Tensor]]:
         model.zero_grad()
-        losses = [task.loss(model, Batch(np.array(rows), 0)).smoothed for rows in parts]
+        losses = [task.loss(model, EpochRows(np.array(rows), 0)).smoothed for rows in parts]
         for loss in losses:
             loss.backward()
         return float(sum(loss.item() for loss in losses)), [each.grad.clone() for each in model.parameters() if each.grad is not None]  # fmt: skip
@@ -135,14 +136,14 @@ def test_parts_take_the_texts_that_one_update_takes(path: Path) -> None:
 def test_each_pass_shows_another_window(path: Path) -> None:
     _, prepared, _, task = made(path)
     (row,) = [row for row in range(len(prepared.train)) if len(prepared.train.source(row)) > 24][:1]
-    shown = {tuple(task._tensors(Batch(np.array([row]), epoch))[0][0].tolist()) for epoch in range(6)}
+    shown = {tuple(task._tensors(EpochRows(np.array([row]), epoch))[0][0].tolist()) for epoch in range(6)}
     assert len(shown) > 1
     assert all(len(each) <= 16 for each in shown)
 
 
 def test_r_drop_without_dropout_is_the_plain_loss(path: Path) -> None:
     _, _, model, task = made(path, *STEADY)
-    ids, labels = task._tensors(Batch(np.arange(12), 0))
+    ids, labels = task._tensors(EpochRows(np.arange(12), 0))
     losses = [smoothed_loss(each, labels, 0.1) for each in model.separate_logits(model.encode(ids), ids)]
     doubled = labelled_loss(model, ids, labels, 0.1, 5.0)
     torch.testing.assert_close(doubled.smoothed, sum(each.smoothed for each in losses))

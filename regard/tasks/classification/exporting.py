@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,11 +47,8 @@ def export(
     order = Order.of(model, to, TARGETS, output, int8)
     classifier = load(model, task="text-classification")
     place, texts = sample_texts(classifier, model, file, data, samples) if samples else ("", [])
-    exported = order.write(Trained(classifier.model, classifier.recipe, classifier.assets, dict(classifier.provenance)))
-    if not texts:
-        return order.result(None)
-    note(f"comparing on {len(texts):,} texts of {place} …")
-    return order.result(compare(classifier, exported, texts))
+    trained = Trained(classifier.model, classifier.recipe, classifier.assets, dict(classifier.provenance))
+    return order.carry_out(trained, texts, f"texts of {place}", partial(compare, classifier))
 
 
 def sample_texts(
@@ -67,7 +66,7 @@ def sample_texts(
         return "", []
 
 
-def compare(classifier: Classifier, exported: OnnxClassifier, texts: list[str]) -> ProbabilityAgreement:
+def compare(classifier: Classifier, exported: OnnxClassifier, texts: Sequence[str]) -> ProbabilityAgreement:
     """Both read the same windows; what is probable by each is compared window by window."""
     encoded = [ids for ids in classifier.encode(texts) if len(ids)]
     (ours, theirs), _ = windows_of(

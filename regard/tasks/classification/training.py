@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from regard import config
 from regard.cancellation import check_cancelled
-from regard.data.batching import Position, TokenBatches, in_batches, pad
+from regard.data.batching import EpochRows, Position, TokenBatches, in_batches, pad
 from regard.data.labelled import Example, read_split
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
@@ -38,13 +38,6 @@ EVEN = 0.5  # weight of attention and of n-grams where they count alike
 MANY_LABELS = 20  # that few rows may well have, each its own
 LABELS = 2  # a guess, where the training text is not there yet
 HIDDEN = 0.15  # share of the tokens that a text without labels has to be guessed from
-
-
-class Batch(NamedTuple):
-    """Which texts, and in which pass over them."""
-
-    rows: NDArray[np.int64]
-    epoch: int
 
 
 class ClassificationTraining(WithoutMovie):
@@ -70,11 +63,11 @@ class ClassificationTraining(WithoutMovie):
         parts, place = [], Position(*position)
         for _ in range(count):
             (rows,), after = self.batches.take(place, 1)
-            parts.append(MicroBatch(Batch(rows, place.epoch), self.usual))
+            parts.append(MicroBatch(EpochRows(rows, place.epoch), self.usual))
             place = after
         return parts, (place.epoch, place.index)
 
-    def loss(self, model: TextClassifier, batch: Batch) -> Loss:
+    def loss(self, model: TextClassifier, batch: EpochRows) -> Loss:
         ids, labels = self._tensors(batch)
         training = self.recipe.training
         if batch.epoch < training.masked_epochs:
@@ -114,7 +107,7 @@ class ClassificationTraining(WithoutMovie):
         weight = fit_mixture_weight(lambda weight: mixed(weight).numpy(), labels) if len(separate) > 1 else EVEN
         return mixed(weight), torch.from_numpy(labels), weight
 
-    def _tensors(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _tensors(self, batch: EpochRows) -> tuple[Tensor, Tensor]:
         """Ids [S, T] and labels [S]; of a text that is read in windows, one that changes from pass to pass."""
         texts = []
         for row in batch.rows:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -12,14 +11,12 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from regard.data.labelled import Example
 from regard.errors import UsageError
-from regard.files import replacing
 from regard.notes import note
 from regard.tasks.classification.evaluation import evaluate_labels, file_labelled_set, recipe_labelled_sets
 from regard.tasks.classification.page import MOST_WINDOWS, NOTE, Explanation, draw_explanation
 from regard.tasks.data_folder import keep_apart, with_data_folder
-from regard.tasks.label_results import LabelTest
+from regard.tasks.label_results import LabelTest, predictions
 from regard.tasks.neighbours import WordVectors
 from regard.tasks.task import Scored
 from regard.tasks.texts import require_text
@@ -48,20 +45,9 @@ def evaluate(
     if folder is not None:
         keep_apart((folder / f"{each.name}.tsv" for each in sets), (each.path for each in sets))
     for test_set in sets:
-        with predictions(folder, test_set.name) as write:
+        with predictions(folder, test_set.name, lambda example: (example.label,)) as write:
             found = evaluate_labels(classifier, test_set, write)
         yield found
-
-
-@contextmanager
-def predictions(folder: Path | None, name: str) -> Iterator[Callable[[Example, str, float], None] | None]:
-    """Something to tell each answer to, which becomes a line `given TAB probability TAB label` of a file."""
-    if folder is None:
-        yield None
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / f"{name}.tsv") as temporary, temporary.open("w", encoding="utf-8", newline="\n") as lines:
-        yield lambda example, given, confidence: print(given, f"{confidence:.4f}", example.label, sep="\t", file=lines)
 
 
 def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> Iterator[Scored]:

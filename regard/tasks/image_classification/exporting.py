@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,11 +51,8 @@ def export(
     order = Order.of(model, to, TARGETS, output, int8)
     recognizer = load(model, task="image-classification")
     pixels = sample_pictures(recognizer, model, file, data, samples) if samples else []
-    exported = order.write(Trained(recognizer.model, recognizer.recipe, recognizer.assets, dict(recognizer.provenance)))
-    if not pixels:
-        return order.result(None)
-    note(f"comparing on {len(pixels):,} pictures …")
-    return order.result(compare(recognizer, exported, pixels))
+    trained = Trained(recognizer.model, recognizer.recipe, recognizer.assets, dict(recognizer.provenance))
+    return order.carry_out(trained, pixels, "pictures", partial(compare, recognizer))
 
 
 def sample_pictures(
@@ -77,7 +76,7 @@ def sample_pictures(
         return []
 
 
-def compare(recognizer: Recognizer, exported: OnnxPictureClassifier, pixels: list[Pixels]) -> ProbabilityAgreement:
+def compare(recognizer: Recognizer, exported: OnnxPictureClassifier, pixels: Sequence[Pixels]) -> ProbabilityAgreement:
     """What is probable by each, picture by picture."""
     ours, theirs = recognizer.logits(pixels), exported.logits(torch.from_numpy(np.stack(pixels)))
     ours, theirs = ((each / recognizer.temperature).softmax(-1) for each in (ours, theirs))

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from regard import config
 from regard.cancellation import check_cancelled
-from regard.data.batching import require_place
+from regard.data.batching import RowBatches
 from regard.data.pixels import PixelSet
 from regard.data.prepare import Prepared
 from regard.evaluation.labels import fit_temperature
@@ -42,26 +42,11 @@ class PictureClassificationTraining(WithoutMovie):
         self.assets: PictureAssets = prepared.assets
         self.train: PixelSet = prepared.train
         self.valid: PixelSet = prepared.valid
-        self.size = batch_size(recipe, micro_batches)
-        self._planned: tuple[int, NDArray[np.int64]] | None = None
+        self.batches = RowBatches(len(self.train), batch_size(recipe, micro_batches), recipe.training.seed)
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
-        """Every picture once in each epoch, in an order that follows from seed and epoch."""
-        epoch, index = position
-        taken = []
-        batches = -(-len(self.train) // self.size)
-        for _ in range(count):
-            require_place(index, batches, epoch)
-            rows = self._order(epoch)[index * self.size : (index + 1) * self.size]
-            taken.append(MicroBatch(rows, len(rows)))
-            epoch, index = (epoch, index + 1) if index + 1 < batches else (epoch + 1, 0)
-        return taken, (epoch, index)
-
-    def _order(self, epoch: int) -> NDArray[np.int64]:
-        if self._planned is None or self._planned[0] != epoch:
-            random = np.random.Generator(np.random.PCG64([self.recipe.training.seed, epoch]))
-            self._planned = epoch, random.permutation(len(self.train))
-        return self._planned[1]
+        taken, after = self.batches.take(position, count)
+        return [MicroBatch(batch.rows, len(batch.rows)) for batch in taken], after
 
     def loss(self, model: PictureClassifier, batch: NDArray[np.int64]) -> Loss:
         pixels, labels = self._tensors(self.train, np.sort(batch))  # in the order of the file: fewer seeks

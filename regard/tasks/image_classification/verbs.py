@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from regard.data.pictures import Example, find
 from regard.errors import UsageError
-from regard.files import replacing
 from regard.tasks.data_folder import keep_apart, require_test, with_data_folder
 from regard.tasks.image_classification.evaluation import PictureSet, evaluate_pictures
 from regard.tasks.image_classification.page import PictureExplanation
-from regard.tasks.label_results import LabelTest
+from regard.tasks.label_results import LabelTest, predictions
 from regard.tasks.task import Scored
 from regard.tasks.verbs import load
 
@@ -42,22 +40,14 @@ def evaluate(
     if folder is not None:
         keep_apart((folder / f"{each.name}.tsv" for each in sets), (path for each in sets for path in each.paths))
     for test_set in sets:
-        with predictions(folder, test_set.name) as write:
+        with predictions(folder, test_set.name, _described) as write:
             found = evaluate_pictures(recognizer, test_set, write)
         yield found
 
 
-@contextmanager
-def predictions(folder: Path | None, name: str) -> Iterator[Callable[[Example, str, float], None] | None]:
-    """Something to tell each answer to, which becomes a line `given TAB probability TAB label TAB picture` of a file."""
-    if folder is None:
-        yield None
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / f"{name}.tsv") as temporary, temporary.open("w", encoding="utf-8", newline="\n") as lines:
-        yield lambda example, given, confidence: print(
-            given, f"{confidence:.4f}", example.label, " ".join(example.name.split()), sep="\t", file=lines
-        )
+def _described(example: Example) -> tuple[str, str]:
+    """The last columns of a file of predictions: label and picture."""
+    return example.label, " ".join(example.name.split())
 
 
 def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> Iterator[Scored]:

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from regard import config
 from regard.data.images import see
 from regard.errors import UsageError
-from regard.models.image_codes import ImageCodes
+from regard.models.image_codes import ImageCodes, as_tensor
 from regard.tasks.image_codes.assets import CodesAssets
-from regard.tasks.image_codes.training import as_tensor
 
 TOGETHER = 64  # pictures at once
 

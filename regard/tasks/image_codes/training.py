@@ -7,28 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from regard import config
-from regard.data.batching import RowBatches
+from regard.data.batching import EpochRows, RowBatches
 from regard.data.prepare import Prepared
-from regard.models.image_codes import ImageCodes
+from regard.models.image_codes import ImageCodes, as_tensor
 from regard.training.loss import Loss
 from regard.training.trainable import Finished, MicroBatch, WithoutMovie
 
 VALIDATED = 64  # pictures at once
-
-
-class Batch(NamedTuple):
-    """Which pictures, and in which pass over them."""
-
-    rows: NDArray[np.int64]
-    epoch: int
 
 
 class CodesTraining(WithoutMovie):
@@ -45,9 +37,9 @@ class CodesTraining(WithoutMovie):
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         taken, after = self.batches.take(position, count)
-        return [MicroBatch(Batch(rows, epoch), len(rows)) for rows, epoch in taken], after
+        return [MicroBatch(batch, len(batch.rows)) for batch in taken], after
 
-    def loss(self, model: ImageCodes, batch: Batch) -> Loss:
+    def loss(self, model: ImageCodes, batch: EpochRows) -> Loss:
         return reconstruction_loss(model, as_tensor(self.train.pictures(batch.rows, batch.epoch)).to(self.device))
 
     def validate(self, model: ImageCodes) -> dict[str, float]:
@@ -78,11 +70,6 @@ def reconstruction_loss(model: ImageCodes, pictures: Tensor) -> Loss:
     squared = difference.square().mean((1, 2, 3)).sum()
     loss = squared + 0.1 * difference.abs().mean((1, 2, 3)).sum() + quantised.loss / model.grid**2
     return Loss(loss, squared.detach())
-
-
-def as_tensor(pixels: NDArray[np.uint8]) -> Tensor:
-    """[S, height, width, channels] of bytes → [S, C, P, P] from 0 to 1."""
-    return torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2).float() / 255
 
 
 def batch_size(recipe: config.ImageCodesRecipe, micro_batches: int = 1) -> int:

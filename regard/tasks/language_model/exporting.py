@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,13 +53,8 @@ def export(
     order = Order.of(model, to, TARGETS, output, int8)
     writer = load(model, task="text-generation")
     place, lines = sample_lines(writer, model, file, data, samples) if samples else ("", [])
-    exported = order.write(
-        Trained(writer.model, writer.recipe, LanguageAssets(writer.tokenizer), dict(writer.provenance))
-    )
-    if not lines:
-        return order.result(None)
-    note(f"comparing on {len(lines):,} lines of {place} …")
-    return order.result(compare(writer, exported, lines))
+    trained = Trained(writer.model, writer.recipe, LanguageAssets(writer.tokenizer), dict(writer.provenance))
+    return order.carry_out(trained, lines, f"lines of {place}", partial(compare, writer))
 
 
 def sample_lines(
@@ -75,7 +71,7 @@ def sample_lines(
         return "", []
 
 
-def compare(writer: TextGenerator, exported: OnnxLanguageModel, lines: list[str]) -> ProbabilityAgreement:
+def compare(writer: TextGenerator, exported: OnnxLanguageModel, lines: Sequence[str]) -> ProbabilityAgreement:
     """What each expects after every token of a line: the graph reads most of it at once, and the end step by step."""
 
     def probabilities() -> Iterator[tuple[Tensor, Tensor]]:

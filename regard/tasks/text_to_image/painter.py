@@ -23,6 +23,7 @@ from regard.decoding.search import search
 from regard.errors import UsageError
 from regard.files import replacing
 from regard.models.guidance import Guided
+from regard.models.image_codes import as_tensor
 from regard.models.text_to_image import TextToImage
 from regard.tasks.text_to_image.assets import PaintingAssets
 from regard.tasks.text_to_image.captions import caption_ids, no_caption
@@ -250,8 +251,3 @@ class Painter:
                 word, places = words[-1]
                 words[-1] = (word + token, [*places, place])
         return words
-
-
-def as_tensor(pixels: NDArray[np.uint8]) -> Tensor:
-    """[S, height, width, channels] of bytes → [S, C, P, P] from 0 to 1."""
-    return torch.from_numpy(np.ascontiguousarray(pixels)).permute(0, 3, 1, 2).float() / 255

@@ -7,38 +7,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from regard import config
-from regard.data.batching import RowBatches
+from regard.data.batching import EpochRows, RowBatches
 from regard.data.captioned import CaptionedSet
 from regard.data.pictures import Example
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import UNKNOWN
+from regard.models.image_codes import as_tensor
 from regard.models.text_to_image import TextToImage
 from regard.tasks.task import read_through
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.text_to_image.assets import PaintingAssets
 from regard.tasks.text_to_image.captions import caption_ids, no_caption
 from regard.tasks.text_to_image.loss import bits, painting_loss
-from regard.tasks.text_to_image.painter import as_tensor
 from regard.training.loss import Loss
 from regard.training.trainable import Finished, MicroBatch, WithoutMovie
 
 CODES, GRID = 240, 8  # a guess, where the first stage is not there yet
 VALIDATED = 64  # pictures at once
-
-
-class Batch(NamedTuple):
-    """Which pictures, and in which pass over them."""
-
-    rows: NDArray[np.int64]
-    epoch: int
 
 
 class PaintingTraining(WithoutMovie):
@@ -60,9 +52,9 @@ class PaintingTraining(WithoutMovie):
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         taken, after = self.batches.take(position, count)
-        return [MicroBatch(Batch(rows, epoch), len(rows)) for rows, epoch in taken], after
+        return [MicroBatch(batch, len(batch.rows)) for batch in taken], after
 
-    def loss(self, model: TextToImage, batch: Batch) -> Loss:
+    def loss(self, model: TextToImage, batch: EpochRows) -> Loss:
         captions, codes = self._tensors(model, self.train, batch)
         if share := self.recipe.training.caption_dropout:
             dropped = torch.rand(len(captions)) < share  # on the CPU, whose seed the loop sets
@@ -75,7 +67,7 @@ class PaintingTraining(WithoutMovie):
         nothing = no_caption(model.caption_positions).to(self.device)
         for begin in range(0, len(self.valid), VALIDATED):
             rows = np.arange(begin, min(begin + VALIDATED, len(self.valid)))
-            captions, codes = self._tensors(model, self.valid, Batch(rows, 0))
+            captions, codes = self._tensors(model, self.valid, EpochRows(rows, 0))
             told += bits(model, captions, codes).sum().item()
             untold += bits(model, nothing.expand_as(captions), codes).sum().item()
             count += codes.numel()
@@ -84,7 +76,7 @@ class PaintingTraining(WithoutMovie):
     def finish(self, averaged: Callable[[], TextToImage]) -> Finished:
         return Finished(self.assets)
 
-    def _tensors(self, model: TextToImage, pictures: CaptionedSet, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _tensors(self, model: TextToImage, pictures: CaptionedSet, batch: EpochRows) -> tuple[Tensor, Tensor]:
         """Captions [S, K] and codes [S, G·G]."""
         captions = pictures.captions(batch.rows, batch.epoch)
         ids, _ = caption_ids(captions, self.assets.tokenizer, self.recipe.model.max_positions)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from regard.data.corpus import read_lines
 from regard.errors import RegardError
-from regard.export.agreement import Decode, compare
+from regard.export.agreement import Agreement, Decode, compare
 from regard.notes import note
 from regard.tasks.data_folder import with_data_folder
 from regard.tasks.exporting import NOT_AT_HAND, Exported, Order, Target
@@ -55,14 +56,13 @@ def export(
     translator = load(model, task="translation", engine="native")
     place, texts = sample_texts(translator, model, source, data, samples) if samples else ("", [])
     assets, origin = TranslationAssets(translator.tokenizer), dict(translator.provenance)
-    exported = order.write(Trained(translator.model, translator.recipe, assets, origin))
-    if not texts:
-        return order.result(None)
     search, settings = translator.search_options(beam=beam)
-    note(f"comparing on {len(texts):,} sentences of {place}, beam {search.beam} …")
-    return order.result(
-        compare(Native(translator.model).decode, exported, translator.tokenizer, texts, search, settings)
-    )
+
+    def compared(decode: Decode, texts: Sequence[str]) -> Agreement:
+        return compare(Native(translator.model).decode, decode, translator.tokenizer, texts, search, settings)
+
+    trained = Trained(translator.model, translator.recipe, assets, origin)
+    return order.carry_out(trained, texts, f"sentences of {place}, beam {search.beam}", compared)
 
 
 def sample_texts(
