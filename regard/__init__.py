@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from regard.experiments.bench.smoothing import bench_smoothing
     from regard.experiments.quickstart import Quickstart, quickstart
     from regard.experiments.race.racing import Race, race
+    from regard.learn.course import Course, learn
     from regard.runs import Run, train
     from regard.serve.start import serve
     from regard.tasks.classification.classifier import Classification, Classifier
@@ -65,6 +66,7 @@ __all__ = [
     "Classifier",
     "Comparison",
     "Comparisons",
+    "Course",
     "Curves",
     "DryRun",
     "Embedded",
@@ -113,6 +115,7 @@ __all__ = [
     "evaluate",
     "export",
     "heads",
+    "learn",
     "load",
     "neighbours",
     "playground",
@@ -148,6 +151,7 @@ _PLACES = {
     "experiments.race.racing": ("Race", "race"),
     "documentation": ("docs",),
     "dry_runs": ("DryRun", "dry_run"),
+    "learn.course": ("Course", "learn"),
     "serve.start": ("serve",),
     "tasks.classification.classifier": ("Classification", "Classifier"),
     "tasks.classification.page": ("Explanation",),
@@ -177,7 +181,7 @@ _PLACES = {
     "view.playground": ("Playground", "playground"),
 }
 _PLACE = {name: place for place, names in _PLACES.items() for name in names}
-_STAGES = ("export", "serve", "view")
+_STAGES = ("export", "learn", "serve", "view")
 """Verbs that share their name with a stage: `regard.view` is the package, and is called like the function."""
 
 

@@ -13,6 +13,7 @@ os.environ.setdefault(
 # Toys are compared to the last token with the native engine; tests of the others name them, or take this away.
 os.environ["REGARD_ENGINE"] = "native"
 os.environ["REGARD_CACHE"] = tempfile.mkdtemp(prefix="regard-tests-")
+os.environ["REGARD_COURSE"] = tempfile.mkdtemp(prefix="regard-tests-")
 
 import numpy as np
 import pytest

@@ -1,0 +1,78 @@
+"""What judges of exercises share: reading an answer of any kind, and the hints that fit every exercise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from regard.view.report import Both
+
+Judge: TypeAlias = Callable[[Any], Both | None]
+"""An answer → None if it is right, else a hint in English and Korean."""
+Mistake: TypeAlias = tuple[float, Both]
+"""A wrong number that people come to, and what they did."""
+
+
+class NotAnswered(Exception):  # noqa: N818 - no error
+    """There are still three dots where the answer should be."""
+
+
+class Unreadable(ValueError):
+    """An answer of the wrong kind; the message says which kind is wanted."""
+
+
+def numbers(answer: Any) -> list[float]:
+    """A number, a tensor, an array or nested lists → all numbers in a row."""
+    if answer is ...:
+        raise NotAnswered
+    if hasattr(answer, "tolist"):
+        answer = answer.detach().tolist() if hasattr(answer, "detach") else answer.tolist()
+    if isinstance(answer, Sequence) and not isinstance(answer, str):
+        return [each for one in answer for each in numbers(one)]
+    if isinstance(answer, bool | int | float):
+        return [float(answer)]
+    raise Unreadable(f"numbers are asked for, and this is {type(answer).__name__}: {answer!r}")
+
+
+def near(one: float, other: float, tolerance: float = 0.01) -> bool:
+    """As near as a rounded answer is: within the tolerance, of the number or of 1."""
+    return abs(one - other) <= tolerance * max(1.0, abs(other)) if one == one else False
+
+
+def all_near(found: Sequence[float], right: Sequence[float], tolerance: float = 0.01) -> bool:
+    return len(found) == len(right) and all(near(a, b, tolerance) for a, b in zip(found, right, strict=True))
+
+
+def number_is(right: float, *mistakes: Mistake, otherwise: Both, tolerance: float = 0.01) -> Judge:
+    """A judge of one number."""
+
+    def judge(answer: Any) -> Both | None:
+        given = numbers(answer)
+        if len(given) != 1:
+            return (f"One number is asked for, not {len(given)}.", f"숫자 하나를 묻는 문제입니다. 지금은 {len(given)}개입니다.")
+        if near(given[0], right, tolerance):
+            return None
+        return next((hint for wrong, hint in mistakes if near(given[0], wrong, tolerance)), otherwise)
+
+    return judge
+
+
+def word_is(right: str | Sequence[str], mistakes: Mapping[str, Both], otherwise: Both) -> Judge:
+    """A judge of one word out of few; capitals do not matter."""
+    rights = {right} if isinstance(right, str) else set(right)
+
+    def judge(answer: Any) -> Both | None:
+        word = str(answer).strip().lower()
+        return None if word in rights else mistakes.get(word, otherwise)
+
+    return judge
+
+
+def result_of(function: Any, *given: Any) -> Any:
+    """What the reader's function returns; three dots mean that it is not written yet."""
+    if not callable(function):
+        raise Unreadable(f"a function is asked for: write check(..., name_of_your_function), not {function!r}")
+    result = function(*given)
+    if result is ...:
+        raise NotAnswered
+    return result
