@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from regard.learn.checking import check
+    from regard.learn.checking import check, told
     from regard.learn.figures import bars, curves, heatmap, link, pictures
 
-__all__ = ["bars", "check", "curves", "heatmap", "link", "pictures"]
+__all__ = ["bars", "check", "curves", "heatmap", "link", "pictures", "told"]
 
 _PLACES = {
     "bars": "figures",
@@ -21,6 +21,7 @@ _PLACES = {
     "heatmap": "figures",
     "link": "figures",
     "pictures": "figures",
+    "told": "checking",
 }
 
 

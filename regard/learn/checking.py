@@ -25,6 +25,11 @@ def check(name: str, answer: Any) -> None:
     print(verdict(str(name), answer)[1])
 
 
+def told(texts: Both) -> str:
+    """Of a sentence in English and Korean, such as a bench's `reading`, that in the language of the lesson."""
+    return texts[language_of() == "ko"]
+
+
 def verdict(name: str, answer: Any) -> tuple[bool, str]:
     """Whether it is solved, and what to say."""
     language = language_of() == "ko"
