@@ -66,9 +66,9 @@ def find_exercise(name: str) -> Judge:
 
 
 def all_exercises() -> Mapping[str, Judge]:
-    from regard.learn.exercises import lesson_01
+    from regard.learn.exercises import lesson_01, lesson_02, lesson_03
 
-    lessons = (lesson_01,)
+    lessons = (lesson_01, lesson_02, lesson_03)
     return {name: judge for lesson in lessons for name, judge in lesson.EXERCISES.items()}
 
 
