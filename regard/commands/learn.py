@@ -81,8 +81,8 @@ def run(
     """Run a lesson, or your copy of it, cell by cell in the terminal."""
     console = Console()
     for part in regard.learn(language).run(lesson):
-        if hasattr(part, "cell"):
-            console.print(Syntax(part.cell.code, "python", background_color="default"))
+        if part.code:
+            console.print(Syntax(part.code, "python", background_color="default"))
             console.print(Text(part.text, style="cyan"))
         else:
             console.print(Markdown(part.text))

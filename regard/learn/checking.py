@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.errors import UsageError, did_you_mean
-from regard.learn.judging import Judge, NotAnswered
+from regard.learn.judging import Judge, NotAnswered, WrongKindError
 from regard.learn.progress_file import language_of, read_progress, remember
 from regard.view.report import Both
 
@@ -39,6 +39,8 @@ def verdict(name: str, answer: Any) -> tuple[bool, str]:
         answered = answer is not ...
     except NotAnswered:
         answered, hint = False, None
+    except WrongKindError as error:
+        answered, hint = True, error.hint
     except Exception as error:  # the reader's own code, which may do anything
         answered = True
         hint = (
@@ -61,7 +63,9 @@ def find_exercise(name: str) -> Judge:
     """What judges the answers of an exercise."""
     known = all_exercises()
     if name not in known:
-        raise UsageError(f"there is no exercise {name!r}.{did_you_mean(name, known)} Exercises are named like 1.2: lesson 1, exercise 2")
+        raise UsageError(
+            f"there is no exercise {name!r}.{did_you_mean(name, known)} Exercises are named like 1.2: lesson 1, exercise 2"
+        )
     return known[name]
 
 
@@ -70,5 +74,3 @@ def all_exercises() -> Mapping[str, Judge]:
 
     lessons = (lesson_01, lesson_02, lesson_03)
     return {name: judge for lesson in lessons for name, judge in lesson.EXERCISES.items()}
-
-

@@ -52,9 +52,9 @@ class Course:
 
     def lesson(self, lesson: int | str | Path) -> Lesson:
         """A lesson by its number, or a reader's own copy by its file."""
-        if isinstance(lesson, int) or str(lesson).isdigit():
-            return find_lesson(int(lesson), self.language)
-        file = Path(lesson)
+        if (number := _number_of(lesson)) is not None:
+            return find_lesson(number, self.language)
+        file = Path(str(lesson))
         if file.suffix.lower() != ".md":
             raise UsageError(f"a lesson is a number from 1 to {len(NAMES)} or a file that ends in .md, not {lesson}")
         try:
@@ -69,9 +69,8 @@ class Course:
         """
         from regard.learn.executing import run_lesson
 
-        found = self.lesson(lesson)
-        beside = course_folder() / self.language if found.name in NAMES and not _is_file(lesson) else Path(lesson).parent  # type: ignore[arg-type]
-        return run_lesson(found, Path(folder) if folder is not None else beside)
+        beside = course_folder() / self.language if _number_of(lesson) is not None else Path(str(lesson)).parent
+        return run_lesson(self.lesson(lesson), Path(folder) if folder is not None else beside)
 
     def write(self, lesson: int | str | Path, output: str | Path | None = None) -> Path:
         """Run a lesson and write it as a page with all that its cells printed and drew → the page's path."""
@@ -109,8 +108,9 @@ class Course:
             spoken.reset(before)
 
 
-def _is_file(lesson: int | str | Path) -> bool:
-    return not (isinstance(lesson, int) or str(lesson).isdigit())
+def _number_of(lesson: int | str | Path) -> int | None:
+    """`3` and `"3"` are numbers, all else names a file."""
+    return int(str(lesson)) if str(lesson).isdigit() else None
 
 
 def learn(language: str | None = None) -> Course:

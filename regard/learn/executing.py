@@ -27,6 +27,10 @@ class Ran:
     """The value of its last line, if that is an expression: a notebook shows it."""
 
     @property
+    def code(self) -> str:
+        return self.cell.code
+
+    @property
     def text(self) -> str:
         """All as text; a figure tells its title."""
         shown = "" if self.shown is None else f"{self.shown!r}\n"

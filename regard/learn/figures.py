@@ -29,15 +29,16 @@ class Drawn:
     """A figure: SVG in a notebook and on a page, one line of text elsewhere."""
 
     def __init__(self, title: str, svg: str, numbers: str) -> None:
-        self.title, self.svg, self.numbers = title, svg, numbers
+        self.title, self.svg = title, svg
+        head = f"[figure: {title}]" if title else "[figure]"
+        self.told = head if svg else f"{head} ({MISSING[language_of() == 'ko']})\n{numbers}"
 
     def _repr_mimebundle_(self, **given: Any) -> dict[str, str]:
         bundle = {"text/plain": repr(self)}
         return {**bundle, "image/svg+xml": self.svg} if self.svg else bundle
 
     def __repr__(self) -> str:
-        head = f"[figure: {self.title}]" if self.title else "[figure]"
-        return head if self.svg else f"{head} ({MISSING[language_of() == 'ko']})\n{self.numbers}"
+        return self.told
 
 
 class Link:
@@ -45,22 +46,22 @@ class Link:
 
     def __init__(self, file: Path, name: str) -> None:
         self.file, self.name = file, name
+        self.told = OPEN_IT[language_of() == "ko"].format(name=name)
 
     def _repr_html_(self) -> str:
-        return f"<a href='{html.escape(self.name, quote=True)}'>{html.escape(self._told())}</a>"
-
-    def _told(self) -> str:
-        return OPEN_IT[language_of() == "ko"].format(name=self.name)
+        return f"<a href='{html.escape(self.name, quote=True)}'>{html.escape(self.told)}</a>"
 
     def __repr__(self) -> str:
-        return f"→ {self._told()} ({self.file})"
+        return f"→ {self.told} ({self.file})"
 
 
 def link(name: str | Path) -> Link:
     """A link to a page that was written beside the lesson."""
     file = Path(name)
     if not file.is_file():
-        raise UsageError(f"there is no page {name} to link to; write it first, such as by regard.view(…, output={str(name)!r})")
+        raise UsageError(
+            f"there is no page {name} to link to; write it first, such as by regard.view(…, output={str(name)!r})"
+        )
     return Link(file.resolve(), str(name))
 
 
@@ -186,7 +187,12 @@ def _drawn(draw: Callable[[Any], None], title: str, size: tuple[float, float], n
     import matplotlib
     from matplotlib.figure import Figure
 
-    style = {"svg.fonttype": "none", "svg.hashsalt": "regard", "font.size": 9, "font.family": "sans-serif"}
+    style: dict[Any, Any] = {
+        "svg.fonttype": "none",
+        "svg.hashsalt": "regard",
+        "font.size": 9,
+        "font.family": "sans-serif",
+    }
     written = io.BytesIO()
     with matplotlib.rc_context(style), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # letters that matplotlib's own font lacks; the browser has them
@@ -204,4 +210,4 @@ def _named(svg: str, title: str) -> str:
     mark = f"f{abs(hash(svg)) % 10**9}"
     svg = re.sub(r'\bid="', f'id="{mark}-', svg)
     svg = re.sub(r'(href="#|url\(#)', rf"\g<1>{mark}-", svg)
-    return svg.replace("<svg ", f"<svg role=\"img\" aria-label=\"{html.escape(title, quote=True)}\" ", 1)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{html.escape(title, quote=True)}" ', 1)

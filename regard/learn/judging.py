@@ -17,8 +17,12 @@ class NotAnswered(Exception):  # noqa: N818 - no error
     """There are still three dots where the answer should be."""
 
 
-class Unreadable(ValueError):
-    """An answer of the wrong kind; the message says which kind is wanted."""
+class WrongKindError(ValueError):
+    """An answer of the wrong kind; it carries the hint that says which kind is wanted."""
+
+    def __init__(self, hint: Both) -> None:
+        super().__init__(hint[0])
+        self.hint = hint
 
 
 def numbers(answer: Any) -> list[float]:
@@ -31,7 +35,12 @@ def numbers(answer: Any) -> list[float]:
         return [each for one in answer for each in numbers(one)]
     if isinstance(answer, bool | int | float):
         return [float(answer)]
-    raise Unreadable(f"numbers are asked for, and this is {type(answer).__name__}: {answer!r}")
+    raise WrongKindError(
+        (
+            f"Numbers are asked for, and this is {type(answer).__name__}: {answer!r}",
+            f"숫자를 묻는 문제입니다. 지금 답은 {type(answer).__name__}입니다: {answer!r}",
+        )
+    )
 
 
 def near(one: float, other: float, tolerance: float = 0.01) -> bool:
@@ -49,7 +58,10 @@ def number_is(right: float, *mistakes: Mistake, otherwise: Both, tolerance: floa
     def judge(answer: Any) -> Both | None:
         given = numbers(answer)
         if len(given) != 1:
-            return (f"One number is asked for, not {len(given)}.", f"숫자 하나를 묻는 문제입니다. 지금은 {len(given)}개입니다.")
+            return (
+                f"One number is asked for, not {len(given)}.",
+                f"숫자 하나를 묻는 문제입니다. 지금은 {len(given)}개입니다.",
+            )
         if near(given[0], right, tolerance):
             return None
         return next((hint for wrong, hint in mistakes if near(given[0], wrong, tolerance)), otherwise)
@@ -71,7 +83,12 @@ def word_is(right: str | Sequence[str], mistakes: Mapping[str, Both], otherwise:
 def result_of(function: Any, *given: Any) -> Any:
     """What the reader's function returns; three dots mean that it is not written yet."""
     if not callable(function):
-        raise Unreadable(f"a function is asked for: write check(..., name_of_your_function), not {function!r}")
+        raise WrongKindError(
+            (
+                f"A function is asked for: give check its name, not {function!r}",
+                f"함수를 묻는 문제입니다. check에 함수 이름을 넘기세요. 지금 답: {function!r}",
+            )
+        )
     result = function(*given)
     if result is ...:
         raise NotAnswered

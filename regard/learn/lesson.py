@@ -33,6 +33,11 @@ class Prose(NamedTuple):
 
     text: str
 
+    @property
+    def code(self) -> str:
+        """None of it."""
+        return ""
+
 
 @dataclass(frozen=True)
 class Lesson:

@@ -35,9 +35,7 @@ def render_lesson(lesson: Lesson, parts: Iterable[Prose | Ran]) -> str:
     """The page as text."""
     language = lesson.language == "ko"
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
-    content = "".join(
-        markdown.render(part.text) if isinstance(part, Prose) else _cell(part) for part in parts
-    )
+    content = "".join(markdown.render(part.text) if isinstance(part, Prose) else _cell(part) for part in parts)
     names = lesson.exercises
     done = sum(name in read_progress().solved for name in names)
     state = SOLVED[language].format(done=done, all=len(names))
@@ -53,7 +51,9 @@ def render_lesson(lesson: Lesson, parts: Iterable[Prose | Ran]) -> str:
 def _cell(ran: Ran) -> str:
     code: str = highlight(ran.cell.code, PythonLexer(), HtmlFormatter(nowrap=True))
     printed = f"<pre class='output'>{html.escape(ran.printed)}</pre>" if ran.printed else ""
-    return f"<div class='cell'><pre class='code' tabindex='0'><code>{code}</code></pre>{printed}{_shown(ran.shown)}</div>"
+    return (
+        f"<div class='cell'><pre class='code' tabindex='0'><code>{code}</code></pre>{printed}{_shown(ran.shown)}</div>"
+    )
 
 
 def _shown(value: Any) -> str:

@@ -73,7 +73,9 @@ def remember(solved: str | None = None, language: str | None = None) -> None:
             with replacing(folder / FILE) as temporary:
                 temporary.write_text(json.dumps(content, indent=1, sort_keys=True), encoding="utf-8")
     except (OSError, NotImplementedError) as error:
-        raise UsageError(f"cannot remember the course's progress in {folder}: {error}; name another by REGARD_COURSE=DIR") from None
+        raise UsageError(
+            f"cannot remember the course's progress in {folder}: {error}; name another by REGARD_COURSE=DIR"
+        ) from None
 
 
 def _set_damaged_aside(file: Path) -> None:

@@ -126,6 +126,7 @@ def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
         "ask",
         "curve",
         "bench",
+        "lesson",
         "map",
         "painting",
         "picture",

@@ -24,7 +24,10 @@ first_weight = number_is(
     ),
     (
         math.exp(3),
-        ("That is exp(3). Divide it by the sum of all three powers.", "그것은 exp(3)입니다. 세 거듭제곱의 합으로 나누세요."),
+        (
+            "That is exp(3). Divide it by the sum of all three powers.",
+            "그것은 exp(3)입니다. 세 거듭제곱의 합으로 나누세요.",
+        ),
     ),
     (
         1 / 3,
@@ -73,13 +76,19 @@ def hard_weights(answer: Any) -> Both | None:
             "하드 어텐션은 점수가 같아도 키를 정확히 하나, 첫 번째를 고릅니다.",
         )
     if all_near(given, [0, 1, 1, 0]):
-        return ("These weights sum to 2. Of equals only the first is chosen.", "합이 2입니다. 점수가 같으면 첫 번째만 고릅니다.")
+        return (
+            "These weights sum to 2. Of equals only the first is chosen.",
+            "합이 2입니다. 점수가 같으면 첫 번째만 고릅니다.",
+        )
     if len(given) != 4:
         return (
             "Give four weights as a list, such as [1, 0, 0, 0], not the place of the best key.",
             "가장 좋은 키의 번호가 아니라 [1, 0, 0, 0]처럼 가중치 네 개를 쓰세요.",
         )
-    return ("One weight is 1, the others are 0. Which key has the best score first?", "가중치 하나가 1이고 나머지는 0입니다. 최고 점수가 처음 나오는 키는 어느 것일까요?")
+    return (
+        "One weight is 1, the others are 0. Which key has the best score first?",
+        "가중치 하나가 1이고 나머지는 0입니다. 최고 점수가 처음 나오는 키는 어느 것일까요?",
+    )
 
 
 sharp_beta = number_is(

@@ -64,8 +64,14 @@ def scores(answer: Any) -> Both | None:
         if all_near(given, numbers(products / divisor), 1e-4):
             return hint
     if all_near(given, numbers((products / 4).softmax(-1)), 1e-4):
-        return ("These are the weights. The scores come before softmax.", "그것은 가중치입니다. 점수는 소프트맥스 이전의 값입니다.")
-    return ("query @ key.T has the shape [Q, K]. Divide it by query.size(-1) ** 0.5.", "query @ key.T의 모양이 [Q, K]입니다. query.size(-1) ** 0.5로 나누세요.")
+        return (
+            "These are the weights. The scores come before softmax.",
+            "그것은 가중치입니다. 점수는 소프트맥스 이전의 값입니다.",
+        )
+    return (
+        "query @ key.T has the shape [Q, K]. Divide it by query.size(-1) ** 0.5.",
+        "query @ key.T의 모양이 [Q, K]입니다. query.size(-1) ** 0.5로 나누세요.",
+    )
 
 
 EXERCISES: dict[str, Judge] = {

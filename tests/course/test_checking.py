@@ -1,0 +1,129 @@
+"""Exercises take right answers, and tell whoever made a usual mistake what it was."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from regard.learn import check
+from regard.learn.checking import all_exercises, verdict
+from regard.learn.progress_file import read_progress, spoken
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("REGARD_COURSE", str(tmp_path))
+    monkeypatch.setenv("LC_ALL", "en_US.UTF-8")
+    return tmp_path
+
+
+def store(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    return (keys @ query).softmax(0) @ values
+
+
+RIGHT: dict[str, list[Any]] = {
+    "1.1": [0.844, 0.84, torch.tensor([3.0, 1, 0]).softmax(0)[0]],
+    "1.2": [30, 30.0, torch.tensor(30.0)],
+    "1.3": [[0, 1, 0, 0], torch.tensor([0.0, 1, 0, 0]), (0, 1, 0, 0)],
+    "1.4": [math.log(198), 5.29],
+    "1.5": [store],
+    "2.1": [256],
+    "2.2": [1 / 8],
+    "2.3": [16],
+    "2.4": [0.09],
+    "2.5": [lambda query, key: query @ key.T / query.size(-1) ** 0.5],
+    "3.1": ["cross", "Cross"],
+    "3.2": [21],
+    "3.3": [[4, 5, 7], (4, 5, 7), torch.Size([4, 5, 7])],
+    "3.4": [0.75],
+    "3.5": [lambda n: torch.ones(n, n, dtype=torch.bool).tril().triu(-1)],
+}
+WRONG: dict[str, list[tuple[Any, str]]] = {
+    "1.1": [(0.75, "divided the scores"), (math.exp(3), "Divide it by the sum"), (1 / 3, "equal"), ("a", "Numbers are asked")],
+    "1.2": [(60, "largest value"), (20, "Take the mean"), (0, "1/3 each"), ([10, 20, 60], "One number")],
+    "1.3": [([0, 0.5, 0.5, 0], "exactly one key"), ([0, 1, 1, 0], "sum to 2"), (1, "four weights"), ([1, 0, 0, 0], "best score")],
+    "1.4": [(1 / math.log(198), "temperature"), (math.log(99), "two other keys"), (198, "logarithm"), (1, "solve for β")],
+    "1.5": [
+        (lambda q, k, v: k @ q, "These are the scores"),
+        (lambda q, k, v: (k @ q).softmax(0), "weights @ values"),
+        (lambda q, k, v: (k @ q) @ v, "Softmax comes first"),
+        (lambda q, k, v: (k @ q / 2).softmax(0) @ v, "√D"),
+        (lambda q, k, v: (k @ q).exp() @ v, "without dividing"),
+        (lambda q, k, v: v[0], "Three lines"),
+        (lambda q, k, v: q @ k, "Your code stopped with RuntimeError"),
+        (3, "A function is asked for"),
+    ],
+    "2.1": [(16, "standard deviation"), (1, "after scaling"), (5, "add up")],
+    "2.2": [(1, "divides by 64"), (1 / 64, "variance"), (8, "before dividing")],
+    "2.3": [(4, "4 · 4"), (256, "before dividing"), (64, "4² = 16"), (1, "only the width")],
+    "2.4": [(0.9, "weight itself"), (0.1, "1 − a"), (0.81, "a²")],
+    "2.5": [
+        (lambda q, k: q @ k.T, "scale is missing"),
+        (lambda q, k: q @ k.T / 16, "divided by E"),
+        (lambda q, k: q @ k.T / len(q) ** 0.5, "number of queries"),
+        (lambda q, k: (q @ k.T / 4).softmax(-1), "before softmax"),
+    ],
+    "3.1": [("encoder", "both come"), ("decoder", "keys, too"), ("x", "Answer with")],
+    "3.2": [(15, "diagonal"), (36, "whole square"), (18, "more than half"), (7, "row by row")],
+    "3.3": [([4, 7, 5], "target asks"), ([4, 7, 7], "square is self-attention"), (5, "three numbers")],
+    "3.4": [(1, "before softmax"), (0.25, "Three of the four"), (3, "1/4 each")],
+    "3.5": [
+        (lambda n: ~torch.ones(n, n, dtype=torch.bool).tril().triu(-1), "other way round"),
+        (lambda n: torch.ones(n, n).tril(), "whole causal mask"),
+        (lambda n: torch.eye(n), "only itself"),
+        (lambda n: torch.ones(n, n).triu().tril(1), "one after them"),
+        (lambda n: torch.ones(n), "must be [5, 5]"),
+    ],
+}  # fmt: skip
+
+
+def test_every_exercise_is_tried() -> None:
+    assert list(RIGHT) == list(WRONG) == list(all_exercises())
+    assert all(WRONG.values())
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_answers_solve_and_are_remembered(name: str) -> None:
+    for answer in RIGHT[name]:
+        assert verdict(name, answer) == (True, f"✓ {name} is solved.")
+    assert list(read_progress().solved) == [name]
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_usual_mistakes_get_a_hint_in_both_languages(name: str) -> None:
+    for answer, hint in WRONG[name]:
+        solved, said = verdict(name, answer)
+        assert not solved
+        assert hint in said, said
+        before = spoken.set("ko")
+        korean = verdict(name, answer)[1]
+        spoken.reset(before)
+        assert korean.startswith(f"✗ {name}번:")
+        assert any("가" <= letter <= "힣" for letter in korean.split(":", 1)[1])
+    assert not read_progress().solved
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_three_dots_are_no_answer(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    check(name, ...)
+    assert capsys.readouterr().out.startswith(f"○ {name} waits")
+    if any(callable(answer) for answer in RIGHT[name]):
+        assert verdict(name, lambda *given: ...)[1].startswith("○")
+
+
+def test_an_unknown_exercise_is_named() -> None:
+    with pytest.raises(ValueError, match=r"no exercise '1\.9'.*Exercises are named like 1\.2"):
+        check("1.9", 3)
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("REGARD_COURSE", str(tmp_path / "file"))
+    solved, said = verdict("1.2", 30)
+    assert solved
+    assert "cannot remember" in said
+    assert "REGARD_COURSE" in said
