@@ -24,10 +24,9 @@ include_patterns = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "docs/*.md",
-    "course/**/*.md",
+    "regard/learn/lessons/**/*.md",
     "regard/bundled/README.md",
 ]
-exclude_patterns = ["course/**/README.md"]
 root_doc = "site/index"
 html_theme = "furo"
 html_static_path = ["static"]
