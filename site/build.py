@@ -49,7 +49,7 @@ REDIRECT = """<!doctype html>
 """
 
 
-def build(quick: bool) -> None:
+def build(output: Path, quick: bool) -> None:
     """Pages are checked as they are read: a link that leads nowhere ends the build."""
     with tempfile.TemporaryDirectory() as folder:  # what a build before this one made does not stay
         made = Path(folder) / "site"
@@ -63,10 +63,10 @@ def build(quick: bool) -> None:
             encoding="utf-8",
         )
         (made / "index.html").write_text(REDIRECT, encoding="utf-8")
-        shutil.rmtree(SITE, ignore_errors=True)
-        SITE.parent.mkdir(exist_ok=True)
-        shutil.move(made, SITE)
-    print(f"wrote {(SITE / 'index.html').relative_to(ROOT)}")
+        shutil.rmtree(output, ignore_errors=True)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(made, output)
+    print(f"wrote {output / 'index.html'}")
 
 
 def exhibits(made: Path) -> str:
@@ -90,4 +90,6 @@ def exhibits(made: Path) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Build the site into build/site.")
     parser.add_argument("--quick", action="store_true", help="leave out the gallery's pages")
-    build(parser.parse_args().quick)
+    parser.add_argument("-o", "--output", type=Path, default=SITE, help="folder, which is replaced")
+    given = parser.parse_args()
+    build(given.output, given.quick)
