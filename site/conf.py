@@ -35,7 +35,7 @@ html_copy_source = False
 html_show_sphinx = False
 
 # What the pages say reads on GitHub as it does here: headings are anchors, and a relative link leads to a page or a file.
-myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "colon_fence", "html_image"]
 myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]  # a page may begin where another heading would stand
 
