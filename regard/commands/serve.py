@@ -18,7 +18,7 @@ def serve(
         str, typer.Option(help="Address to listen on; beyond loopback, --key-file and --rate keep strangers off.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0: any free one.")] = 8080,
-    threads: Annotated[int | None, typer.Option(min=1, help="Of the computation. [cores, less one]")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads that compute. [cores, less one]")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     limit: Annotated[
         list[str],

@@ -21,7 +21,7 @@ class Training:
     """Tokens per update (of the target, where there are two texts), summed over accumulation and all processes."""
     accumulate: int = setting(1, least=1, most=1_000_000, free=True)
     """Micro-batches that each process computes one after another before an update; divides the memory needed.
-    When a run goes on, an update must keep its number of them: two processes can take over from one that accumulates two."""
+    When a run is resumed, an update must keep its number of them: two processes can take over from one that accumulates two."""
     updates: int = setting(10_000, least=1, free=True)
     """Updates in all; schedules end here."""
     minutes: float = setting(0.0, free=True)
