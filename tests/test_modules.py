@@ -20,7 +20,7 @@ from regard.training.trainable import MicroBatch
 from regard.training.update import Objective, take_update
 from tests.test_imports import PACKAGE
 
-MOST_IN_A_TRANSLATION, MOST_IN_AN_UPDATE = 30, 15
+MOST_IN_A_TRANSLATION, MOST_WITH_CTRANSLATE2, MOST_IN_AN_UPDATE = 29, 17, 15
 """As many as there are today: who makes them fewer lowers these."""
 
 
@@ -52,6 +52,18 @@ def test_modules_of_a_translation(demo: Translator) -> None:
     found = modules_of(lambda: demo.translate("Ich habe Hunger."))
     assert {"tasks/translation/translator.py", "decoding/search.py", "attention/multi_head.py"} <= found
     assert len(found) <= MOST_IN_A_TRANSLATION, sorted(found)
+
+
+def test_modules_of_a_translation_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where CTranslate2 is installed, it searches and computes."""
+    pytest.importorskip("ctranslate2")
+    monkeypatch.delenv("REGARD_ENGINE")
+    fast = regard.load("demo")
+    fast.translate("Ich habe Hunger.")
+    found = modules_of(lambda: fast.translate("Ich habe Hunger."))
+    assert "export/ctranslate2_engine.py" in found
+    assert "attention/multi_head.py" not in found
+    assert len(found) <= MOST_WITH_CTRANSLATE2, sorted(found)
 
 
 def test_modules_of_an_update(demo: Translator) -> None:
