@@ -11,7 +11,15 @@ from tests.test_imports import PACKAGE
 ROOT = PACKAGE.parent
 FILES = sorted(
     path
-    for pattern in ("regard/**/*.py", "regard/**/*.js", "regard/**/*.html", "regard/**/*.md", "docs/**/*.md", "*.ko.md")
+    for pattern in (
+        "regard/**/*.py",
+        "regard/**/*.js",
+        "regard/**/*.html",
+        "regard/**/*.md",
+        "docs/**/*.md",
+        "site/*.md",
+        "*.ko.md",
+    )
     for path in ROOT.glob(pattern)
     if PACKAGE / "bundled" not in path.parents  # sentences to learn from may say anything
 )
