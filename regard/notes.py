@@ -5,13 +5,25 @@ from __future__ import annotations
 import logging
 
 log = logging.getLogger("regard.notes")
+_told = {"quiet": False}
+
+
+def be_quiet(wanted: bool) -> None:
+    """Say nothing besides the answers, and show no bars: for this process."""
+    _told["quiet"] = wanted
+
+
+def is_quiet() -> bool:
+    return _told["quiet"]
 
 
 def note(text: str) -> None:
     """A sentence for people. An option is written as Python spells it, in backticks: `max_ratio`."""
-    log.info("%s", text)
+    if not is_quiet():
+        log.info("%s", text)
 
 
 def detail(text: str) -> None:
     """The same for those who asked to be told more."""
-    log.debug("%s", text)
+    if not is_quiet():
+        log.debug("%s", text)

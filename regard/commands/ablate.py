@@ -9,7 +9,19 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import DataFolder, Json, Overrides, RecipePath, app, command_line, print_json, say
+from regard.commands.app import (
+    DataFolder,
+    Json,
+    Overrides,
+    RecipePath,
+    TrainingDevice,
+    app,
+    command_line,
+    print_json,
+    report,
+    say,
+    with_device,
+)
 
 
 @app.command(
@@ -30,6 +42,7 @@ def ablate(
     seeds: Annotated[int, typer.Option(min=1, help="Trials of each row.")] = 2,
     data: DataFolder = None,
     overrides: Overrides = [],  # noqa: B006
+    device: TrainingDevice = None,
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of run folders. [runs/NAME-ablate]")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Trials side by side; 0: one for each core.")] = 0,
     test: Annotated[str | None, typer.Option("--test", metavar="NAME", help="Test set. [the first]")] = None,
@@ -42,13 +55,13 @@ def ablate(
     saves and leaves; the same command goes on.
     """
     found = regard.ablate(
-        recipe, vary, seeds=seeds, overrides=overrides, data=data, run=run, workers=workers, test=test, preset=preset,
+        recipe, vary, seeds=seeds, overrides=with_device(overrides, device), data=data, run=run, workers=workers, test=test, preset=preset,
         command=command_line(),
     )  # fmt: skip
     if found.table is not None and as_json and found.finished:
         print_json(found.to_dict())
     elif found.table is not None and not as_json:
         found.draw(Console())
-        print(f"also as a page: {found.page}")
+        report(f"also as a page: {found.page}")
     if not found.finished:
         say(f"stopped and saved. Go on with: {command_line()}")

@@ -10,6 +10,7 @@ import typer
 import regard
 from regard.commands.app import (
     DataFolder,
+    Device,
     Json,
     ModelName,
     SourceFile,
@@ -37,12 +38,14 @@ def align(
         str | None, typer.Option(metavar="MODEL", help="A model of the opposite direction, to join its alignments.")
     ] = None,
     as_json: Json = False,
+    device: Device = "cpu",
 ) -> None:
     """Which word came from which: two files, or `source TAB target` lines, become one line of `i-j` pairs each."""
     pairs = standard_input() if source is None and target is None else None
     alignments = regard.align(
-        model, pairs, source=source, target=target, data=data, layer=layer, head=head, read=read, reverse=reverse
-    )
+        model, pairs, source=source, target=target, data=data, layer=layer, head=head, read=read, reverse=reverse,
+        device=device,
+    )  # fmt: skip
     say("\n".join(f"regard: {line}" for line in alignments.choice.lines()))
     empty = 0
     for number, found in enumerate(counted(alignments, "Aligning"), start=1):

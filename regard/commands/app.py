@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 import regard
+from regard.errors import UsageError
+from regard.notes import be_quiet, is_quiet
 from regard.plugins import load_plugins
 
 if TYPE_CHECKING:
@@ -35,24 +37,35 @@ PluginFiles = Annotated[
 ]
 
 
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Only answers and errors: no notes, no progress bar, no report.")
+]
+
+
 class Verbs(typer.Typer):
-    """An app whose every verb takes `--plugin`, and imports what it names before anything else."""
+    """An app whose every verb takes `--quiet` and `--plugin`, and imports what the latter names before anything else."""
 
     def command(self, *given: Any, **options: Any) -> Callable[[F], F]:
         register = super().command(*given, **options)
 
         def add(verb: F) -> F:
             @wraps(verb)
-            def with_plugins(*, plugin: list[Path], **arguments: Any) -> Any:
+            def with_plugins(*, quiet: bool, plugin: list[Path], **arguments: Any) -> Any:
+                if quiet and arguments.get("verbose"):
+                    raise UsageError("--quiet says less and --verbose more: give one of them")
+                be_quiet(quiet)
                 if plugin:
                     load_plugins(plugin)
                 return verb(**arguments)
 
             shown = signature(verb, eval_str=True)  # typer would look for their names in this file
-            option = Parameter("plugin", Parameter.KEYWORD_ONLY, default=[], annotation=PluginFiles)
+            own = [
+                Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=Quiet),
+                Parameter("plugin", Parameter.KEYWORD_ONLY, default=[], annotation=PluginFiles),
+            ]
             named = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in shown.parameters.values()]
-            with_plugins.__signature__ = shown.replace(parameters=[*named, option])  # type: ignore[attr-defined]
-            with_plugins.__annotations__ = {each.name: each.annotation for each in (*named, option)}
+            with_plugins.__signature__ = shown.replace(parameters=[*named, *own])  # type: ignore[attr-defined]
+            with_plugins.__annotations__ = {each.name: each.annotation for each in (*named, *own)}
             register(with_plugins)
             return verb
 
@@ -62,7 +75,6 @@ class Verbs(typer.Typer):
 app = Verbs(
     help="Train attention models from your own data, see through them, and put them to work.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -108,6 +120,11 @@ Split = Annotated[
     bool,
     typer.Option("--split/--no-split", help="Translate a text sentence by sentence, or whole if it is not too long."),
 ]
+Device = Annotated[str, typer.Option(metavar="NAME", help="What computes: cpu or cuda.")]
+TrainingDevice = Annotated[
+    str | None, typer.Option("--device", metavar="NAME", help="As --set training.device: auto, cpu or cuda.")
+]
+TestName = Annotated[str | None, typer.Option("--test", metavar="NAME", help="Only this test set. [all]")]
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
@@ -136,10 +153,21 @@ def counted(answers: Iterable[T], description: str, total: int | None = None) ->
     """The answers, with a progress bar for whoever watches while they go into a file."""
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=errors,
-        disable=sys.stdout.isatty() or not sys.stderr.isatty(),
+        disable=is_quiet() or sys.stdout.isatty() or not sys.stderr.isatty(),
     )  # fmt: skip
     with bar:
         yield from bar.track(answers, total=total, description=description)
+
+
+def report(text: str) -> None:
+    """What came of it, on standard output; the answer itself is elsewhere, in a file or folder."""
+    if not is_quiet():
+        print(text)
+
+
+def with_device(overrides: list[str], device: str | None) -> list[str]:
+    """--device is --set training.device, and the last word."""
+    return overrides if device is None else [*overrides, f"training.device={device}"]
 
 
 def command_line() -> str:
@@ -154,7 +182,8 @@ def print_json(content: Any) -> None:
 
 def say(message: str) -> None:
     """To people, not into the output."""
-    errors.print(message, highlight=False, markup=False, soft_wrap=True)
+    if not is_quiet():
+        errors.print(message, highlight=False, markup=False, soft_wrap=True)
 
 
 def note_files(texts: Iterable[str]) -> None:

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import Overrides, app, command_line, print_json, say
+from regard.commands.app import Overrides, Verbs, app, command_line, print_json, say
 from regard.errors import UsageError
 
-bench = typer.Typer(
+bench = Verbs(
     help="Measure on this machine what texts on attention claim.",
     no_args_is_help=True,
     rich_markup_mode="markdown",

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import regard
-from regard.commands.app import Json, ModelName, app, counted, note_files, say, standard_input
+from regard.commands.app import Device, Json, ModelName, app, counted, note_files, say, standard_input
 from regard.errors import UsageError
 
 
@@ -26,7 +26,7 @@ def classify(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every label with its probability, best first.")] = False,
     as_json: Json = False,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
 ) -> None:
     """Label arguments, standard input or a file: one line in, one line out, as label TAB probability."""
     if text and file is not None:

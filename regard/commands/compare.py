@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import regard
-from regard.commands.app import DataFolder, Json, SourceFile, TargetFile, app, print_json
+from regard.commands.app import DataFolder, Device, Json, SourceFile, TargetFile, TestName, app, print_json
 
 
 @app.command(epilog="Example: `regard compare runs/base runs/deep`, or two files of translations with --target")
@@ -17,16 +17,17 @@ def compare(
     source: SourceFile = None,
     target: TargetFile = None,
     data: DataFolder = None,
-    test: Annotated[str | None, typer.Option("--test", metavar="NAME", help="Only this test set.")] = None,
+    test: TestName = None,
     resamples: Annotated[int, typer.Option(min=100, help="Bootstrap resamples.")] = 1_000,
     seed: Annotated[int, typer.Option(min=0)] = 1,
     worst: Annotated[int, typer.Option(min=0, help="Sentences to show that differ most.")] = 10,
     as_json: Json = False,
+    device: Device = "cpu",
 ) -> None:
     """Is B better than A, on the test sets of A? Paired bootstrap, and the sentences that differ most."""
     found = regard.compare(
         a, b, source=source, target=target, data=data, test=test, resamples=resamples, seed=seed, worst=worst,
-        on_result=None if as_json else tell,
+        device=device, on_result=None if as_json else tell,
     )  # fmt: skip
     if as_json:
         print_json(found.to_dict())

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import app, command_line
+from regard.commands.app import app, command_line, report
 
 
 @app.command(epilog="Examples: `regard curve runs/x`, `regard curve runs/x runs/y -o curve.html`")
@@ -23,4 +23,4 @@ def curve(
         found.draw(Console())
         return
     found.write(output, command_line())
-    print(f"wrote {output}")
+    report(f"wrote {output}")

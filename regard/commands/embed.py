@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import regard
-from regard.commands.app import Int8, ModelName, app, command_line, counted, say, standard_input
+from regard.commands.app import Device, Int8, ModelName, app, command_line, counted, say, standard_input
 from regard.errors import UsageError
 
 
@@ -40,7 +40,7 @@ def embed(
         Path | None, typer.Option("--labels", metavar="FILE", help="Colours of the map: one label per line.")
     ] = None,
     int8: Int8 = False,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
 ) -> None:
     """One vector for each text: lines of JSON, a NumPy file, or a map to look at.
 

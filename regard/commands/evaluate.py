@@ -11,6 +11,7 @@ import regard
 from regard.commands.app import (
     Beam,
     DataFolder,
+    Device,
     EngineName,
     Int8,
     Json,
@@ -21,6 +22,7 @@ from regard.commands.app import (
     Split,
     TargetFile,
     TestFile,
+    TestName,
     To,
     Verbose,
     Worker,
@@ -35,6 +37,7 @@ def evaluate(
     source: SourceFile = None,
     target: TargetFile = None,
     data: DataFolder = None,
+    test: TestName = None,
     to: To = None,
     beam: Beam = None,
     paper: Annotated[bool, typer.Option("--paper", help="Also lower-cased, Moses-tokenised BLEU.")] = False,
@@ -48,6 +51,7 @@ def evaluate(
     int8: Int8 = False,
     shortlist: Shortlist = False,
     workers: Worker = 0,
+    device: Device = "cpu",
     file: TestFile = None,
     stride: Annotated[
         int | None, typer.Option(min=1, help="Language model: tokens by which its context slides.")
@@ -61,7 +65,7 @@ def evaluate(
     found = regard.evaluate(
         model, data=data, save=save, output=output, on_result=None if as_json else tell, source=source, target=target,
         beam=beam, paper=paper, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride,
-        split=split, protect=protect, to=to,
+        split=split, protect=protect, to=to, test=test, device=device,
     )  # fmt: skip
     if as_json:
         print_json(found.to_dict())

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 import regard
-from regard.commands.app import Json, ModelName, app, counted, note_files, say, standard_input
+from regard.commands.app import Device, Json, ModelName, app, counted, note_files, say, standard_input
 
 
 @app.command(epilog="Examples: `regard generate runs/x 'Once upon a time'`, `regard generate runs/x < prompts.txt`")
@@ -32,6 +32,7 @@ def generate(
     no_repeat_ngram: Annotated[int, typer.Option(min=0, help="Never write a run of this many tokens twice.")] = 0,
     count: Annotated[int, typer.Option(min=1, help="Texts for each prompt, with seeds that follow each other.")] = 1,
     as_json: Json = False,
+    device: Device = "cpu",
     most: Annotated[int | None, typer.Option(min=1, hidden=True, help="--max-new-tokens, as it was called.")] = None,
 ) -> None:
     """Go on with a text, token by token as it is written; without any prompt, begin one.
@@ -39,7 +40,7 @@ def generate(
     Of standard input, each line is a prompt and becomes one line: line ends inside an answer become spaces.
     """
     note_files([prompt] if prompt else ())
-    writer = regard.load(model, task="text-generation")
+    writer = regard.load(model, device, task="text-generation")
     options: dict[str, Any] = dict(
         max_new_tokens=most or max_new_tokens, temperature=temperature, top_k=top_k, top_p=top_p,
         no_repeat_ngram=no_repeat_ngram,

@@ -11,6 +11,7 @@ from rich.console import Console
 import regard
 from regard.commands.app import (
     DataFolder,
+    Device,
     Json,
     ModelName,
     SourceFile,
@@ -37,11 +38,12 @@ def heads(
         typer.Option("-o", "--output", metavar="FILE", help="A page (.html) or picture (.png, .svg, .pdf)."),
     ] = None,
     as_json: Json = False,
+    device: Device = "cpu",
 ) -> None:
     """What is each attention head worth? The change of BLEU, accuracy or perplexity when it alone is off."""
     found = regard.heads(
         model, source=source, target=target, file=file, data=data, test=test, sentences=sentences, output=output,
-        command=command_line(),
+        command=command_line(), device=device,
     )  # fmt: skip
     if as_json:
         print_json(found.to_dict())

@@ -10,7 +10,8 @@ import typer
 from rich.progress import Progress
 
 import regard
-from regard.commands.app import Json, ModelName, app, errors, say
+from regard.commands.app import Device, Json, ModelName, app, errors, say
+from regard.notes import is_quiet
 
 
 @app.command(
@@ -35,10 +36,11 @@ def paint(
     ] = 0,
     scale: Annotated[int, typer.Option(min=1, max=64, help="Pixels of the file for each pixel of the picture.")] = 8,
     as_json: Json = False,
+    device: Device = "cpu",
 ) -> None:
     """Paint a caption as one PNG, or several pictures of it on one sheet."""
-    painter = regard.load(model, task="text-to-image")
-    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar:
+    painter = regard.load(model, device, task="text-to-image")
+    with Progress(console=errors, transient=True, disable=is_quiet() or not errors.is_terminal) as bar:
         task = bar.add_task("Painting", total=None)
         painted = painter.paint(
             caption, count=count, guidance=guidance, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,

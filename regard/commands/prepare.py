@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import regard
-from regard.commands.app import DataFolder, Overrides, RecipePath, app
+from regard.commands.app import DataFolder, Overrides, RecipePath, app, report
 
 
 @app.command(epilog="Example: `regard prepare recipes/translate/multi30k-en-de.toml --data DIR`")
@@ -13,4 +13,4 @@ def prepare(recipe: RecipePath, data: DataFolder = None, overrides: Overrides = 
     `train` prepares when needed.
     """
     prepared = regard.prepare(recipe, overrides=overrides, data=data, verify=True)
-    print("\n".join(prepared.lines()))
+    report("\n".join(prepared.lines()))

@@ -9,13 +9,17 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import Overrides, app, command_line
+from regard.commands.app import Overrides, TrainingDevice, app, command_line, with_device
+from regard.notes import is_quiet
 
 
 @app.command(epilog="Example: `regard quickstart`")
 def quickstart(
     run: Annotated[Path, typer.Option(metavar="DIR", help="Run folder.")] = Path("runs/quickstart"),
     overrides: Overrides = [],  # noqa: B006
+    device: TrainingDevice = None,
 ) -> None:
     """Train on the bundled corpus, score, translate, and write an attention page: minutes on a laptop's CPU."""
-    regard.quickstart(run, overrides=overrides, console=Console(), command=command_line())
+    regard.quickstart(
+        run, overrides=with_device(overrides, device), console=Console(quiet=is_quiet()), command=command_line()
+    )

@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import DataFolder, RecipePath, app, command_line
+from regard.commands.app import DataFolder, RecipePath, TrainingDevice, app, command_line, report, with_device
+from regard.notes import is_quiet
 
 
 @app.command(epilog="Example: `regard race recipes/translate/tiny.toml --minutes 1`. The same command goes on.")
@@ -32,6 +33,7 @@ def race(
             help="Override a setting of all, or of one: conv:training.clip=0.1. Repeatable.",
         ),
     ] = [],  # noqa: B006
+    device: TrainingDevice = None,
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder of the race. [runs/NAME-race]")] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="The page. [race.html in that folder]")
@@ -43,11 +45,10 @@ def race(
     Each entrant is a run folder inside that of the race; Ctrl-C saves and leaves.
     """
     names = [name.strip() for name in architectures.split(",") if name.strip()]
-    console = Console()
     found = regard.race(
-        recipe, names, parameters=parameters, minutes=minutes, overrides=overrides, data=data, run=run, output=output,
-        test=test, console=console, command=command_line(),
+        recipe, names, parameters=parameters, minutes=minutes, overrides=with_device(overrides, device), data=data, run=run, output=output,
+        test=test, console=Console(quiet=is_quiet()), command=command_line(),
     )  # fmt: skip
     if found.finished:
-        found.draw(console)
-        print(f"wrote {found.page}")
+        found.draw(Console())
+        report(f"wrote {found.page}")

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import regard
-from regard.commands.app import Json, ModelName, app, counted, say, standard_input
+from regard.commands.app import Device, Json, ModelName, app, counted, say, standard_input
 
 
 @app.command(epilog="Examples: `regard recognize runs/x boot.png`, `ls *.jpg | regard recognize runs/x --json`")
@@ -22,7 +22,7 @@ def recognize(
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every label with its probability, best first.")] = False,
     as_json: Json = False,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
 ) -> None:
     """Label pictures (PNG, JPEG or WebP): one picture in, one line out, as file TAB label TAB probability.
 

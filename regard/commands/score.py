@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import Json, ModelName, SourceFile, TargetFile, To, app, standard_input
+from regard.commands.app import Device, Json, ModelName, SourceFile, TargetFile, To, app, standard_input
 
 
 @app.command(epilog="Examples: `paste in.de in.en | regard score runs/x`, `regard score runs/language 'some text'`")
@@ -21,6 +21,7 @@ def score(
     target: TargetFile = None,
     to: To = None,
     as_json: Json = False,
+    device: Device = "cpu",
 ) -> None:
     """How probable a model finds a text.
 
@@ -30,7 +31,7 @@ def score(
     from_input = not text and source is None and target is None
     texts = standard_input() if from_input else text or None
     options = {"look_ahead": 1} if from_input and sys.stdin.isatty() else {}
-    for found in regard.score(model, texts, source=source, target=target, to=to, **options):
+    for found in regard.score(model, texts, source=source, target=target, to=to, device=device, **options):
         draw = getattr(found, "draw", None)
         if as_json:
             print(json.dumps(found.to_dict(), ensure_ascii=False), flush=True)

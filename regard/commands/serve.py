@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import regard
-from regard.commands.app import app
+from regard.commands.app import Device, app
 
 
 @app.command(epilog="Example: `regard serve demo`, then open the address that it prints")
@@ -19,7 +19,7 @@ def serve(
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0: any free one.")] = 8080,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads that compute. [cores, less one]")] = None,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
     limit: Annotated[
         list[str],
         typer.Option(metavar="NAME=NUMBER", help="Another limit, such as characters=5000; see docs/serve.md."),

@@ -9,9 +9,19 @@ from typing import Annotated
 import typer
 
 import regard
-from regard.commands.app import DataFolder, Overrides, RecipePath, app, command_line
+from regard.commands.app import (
+    DataFolder,
+    Overrides,
+    RecipePath,
+    TrainingDevice,
+    app,
+    command_line,
+    report,
+    with_device,
+)
 from regard.config import Recipe, task_settings
 from regard.errors import DataError
+from regard.notes import is_quiet
 
 
 @app.command(epilog="Example: `regard train my.toml --dry-run`, then `regard train my.toml`. The same command goes on.")
@@ -20,18 +30,20 @@ def train(
     run: Annotated[Path | None, typer.Option(metavar="DIR", help="Run folder. [runs/NAME]")] = None,
     data: DataFolder = None,
     overrides: Overrides = [],  # noqa: B006
+    device: TrainingDevice = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Find mistakes, count, take two steps; train nothing.")
     ] = False,
 ) -> None:
     """Train a recipe, or go on where its run folder stopped; Ctrl-C saves and leaves."""
+    overrides = with_device(overrides, device)
     if dry_run:
         found = regard.dry_run(recipe, overrides=overrides, data=data)
-        print("\n".join(found.lines()))
+        report("\n".join(found.lines()))
         if found.mistakes:
             raise DataError("\n".join(found.mistakes))
         return
-    done = regard.train(recipe, overrides=overrides, data=data, run=run)
+    done = regard.train(recipe, overrides=overrides, data=data, run=run, show=not is_quiet())
     if done.first:
         report_outcome(done.reason, done.folder, done.recipe)
     if done.reason == "interrupted" and "TORCHELASTIC_RUN_ID" not in os.environ:  # torchrun would start it again
@@ -40,12 +52,12 @@ def train(
 
 def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
     if reason == "interrupted":
-        print(f"stopped and saved. Go on with: {command_line()}")
+        report(f"stopped and saved. Go on with: {command_line()}")
         return
     how = {"patience": "no better for a while", "time": "time is up"}.get(reason, "all updates done")
-    print(f"{how}. The model is {folder / 'model.safetensors'}")
+    report(f"{how}. The model is {folder / 'model.safetensors'}")
     task = task_settings(recipe.task)
     given = "" if recipe.data.tests else "".join(f" --{name} FILE" for name in task.text_options)
-    print(f"Next: regard evaluate {folder}{given}    or: regard {task.verb} {folder} {task.given}")
+    report(f"Next: regard evaluate {folder}{given}    or: regard {task.verb} {folder} {task.given}")
     if recipe.training.filmed:
-        print(f"How its attention formed: regard view {folder} -o movie.html")
+        report(f"How its attention formed: regard view {folder} -o movie.html")

@@ -11,6 +11,7 @@ import typer
 import regard
 from regard.commands.app import (
     Beam,
+    Device,
     EngineName,
     Int8,
     Json,
@@ -62,7 +63,7 @@ def translate(
     int8: Int8 = False,
     shortlist: Shortlist = False,
     workers: Worker = 0,
-    device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    device: Device = "cpu",
 ) -> None:
     """Translate arguments or standard input: one line in, one line out."""
     note_files(text or ())

@@ -9,7 +9,18 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import Beam, EngineName, Int8, Protect, Shortlist, Split, app, command_line
+from regard.commands.app import (
+    Beam,
+    Device,
+    EngineName,
+    Int8,
+    Protect,
+    Shortlist,
+    Split,
+    app,
+    command_line,
+    report,
+)
 from regard.errors import UsageError
 
 LARGE = 20  # megabytes: worth a word
@@ -31,6 +42,7 @@ def view(
     shortlist: Shortlist = False,
     split: Split = True,
     protect: Protect = None,
+    device: Device = "cpu",
     playground: Annotated[
         bool, typer.Option("--playground", help="No model: a page to try attention on vectors that you type.")
     ] = False,
@@ -48,7 +60,7 @@ def view(
         raise UsageError("name a model, such as demo or runs/NAME; --playground needs none")
     seen = regard.view(
         model, text, output=output, command=command_line(), beam=beam, engine=engine, int8=int8, shortlist=shortlist,
-        split=split, protect=protect,
+        split=split, protect=protect, device=device,
     )  # fmt: skip
     if output is None:
         seen.draw(Console())
@@ -69,4 +81,4 @@ def write_playground(model: str | None, output: Path | None) -> None:
 def tell(output: Path) -> None:
     """That a page was written, and its size if it is large."""
     size = output.stat().st_size / 1e6
-    print(f"wrote {output}" if size < LARGE else f"wrote {output} ({size:.0f} MB)")
+    report(f"wrote {output}" if size < LARGE else f"wrote {output} ({size:.0f} MB)")

@@ -23,6 +23,7 @@ from rich.console import Console
 from regard.data.progress import progress
 from regard.errors import DataError, RegardError, visible
 from regard.files import below, replacing
+from regard.notes import is_quiet
 
 LARGEST = 10 * 10**9
 """Bytes of one download; whatever is larger is to be fetched by hand."""
@@ -177,4 +178,4 @@ def write(content: Iterator[bytes], file: IO[bytes], title: str, length: int | N
 
 
 def say(text: str) -> None:
-    Console(stderr=True).print(visible(text), highlight=False, markup=False, soft_wrap=True)
+    Console(stderr=True, quiet=is_quiet()).print(visible(text), highlight=False, markup=False, soft_wrap=True)

@@ -7,6 +7,8 @@ import sys
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from regard.notes import is_quiet
+
 
 def progress(show: bool | None = None) -> Progress:
     """A bar to use in a `with`; None shows it only to a terminal."""
@@ -17,5 +19,5 @@ def progress(show: bool | None = None) -> Progress:
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
-        disable=not (sys.stderr.isatty() if show is None else show),
+        disable=is_quiet() or not (sys.stderr.isatty() if show is None else show),
     )

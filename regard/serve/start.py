@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import regard
 from regard.checkpoint import MODEL, find_model
 from regard.errors import UsageError
+from regard.notes import is_quiet
 from regard.serve.limits import DEFAULTS, Limits, read_limits
 
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def serve(
         raise UsageError("name at least one model to serve")
     check_proxies(proxies)
     logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.WARNING)
-    logging.getLogger("regard.serve").setLevel(logging.DEBUG if verbose else logging.INFO)
+    logging.getLogger("regard.serve").setLevel(
+        logging.DEBUG if verbose else logging.WARNING if is_quiet() else logging.INFO
+    )
     access = Access(None if key_file is None else read_key(key_file), rate)
     with _ending_well(), _listen(host, port) as listening:
         address = listening.getsockname()
@@ -72,7 +75,8 @@ def serve(
         folders = [file.parent for file in files.values()]
         app = create_app(loaded, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, folders, access)
         names = ", ".join(loaded)
-        print(f"serving {names} at http://{name}:{address[1]}/ (its API: /docs). Ctrl-C ends.", flush=True)
+        if not is_quiet():
+            print(f"serving {names} at http://{name}:{address[1]}/ (its API: /docs). Ctrl-C ends.", flush=True)
         Server(app, limits, proxies).run(sockets=[listening])
 
 

@@ -10,10 +10,13 @@ from typing import TypeVar
 from regard.checkpoint import BUNDLED_FOLDER, find_model
 from regard.config import Recipe, recipes, task_settings
 from regard.config.paths import BUNDLED
-from regard.errors import UsageError
+from regard.errors import UsageError, did_you_mean
 from regard.files import below
 
 R = TypeVar("R", bound=Recipe)
+
+BUNDLED_TESTS = {"demo": "quickstart.toml"}
+"""Bundled models whose test text is bundled as well, and the recipe that names it."""
 
 
 def with_data_folder(recipe: R, model: str | Path, data: str | Path | None) -> R:
@@ -23,8 +26,8 @@ def with_data_folder(recipe: R, model: str | Path, data: str | Path | None) -> R
     model was tested on is bundled as well, in the quickstart's corpus.
     """
     file = find_model(model)
-    if data is None and file.parent == BUNDLED_FOLDER:
-        return replace(recipe, data=recipes.load(BUNDLED_FOLDER / "quickstart.toml").data)
+    if data is None and file.parent == BUNDLED_FOLDER and file.stem in BUNDLED_TESTS:
+        return replace(recipe, data=recipes.load(BUNDLED_FOLDER / BUNDLED_TESTS[file.stem]).data)
     stored = file.parent / "config.toml"
     if stored.is_file():
         return replace(recipe, data=recipes.load(stored, folder=data, finished=True).data)
@@ -51,6 +54,18 @@ def require_test(recipe: Recipe) -> None:
     """Refuse to test on what a recipe does not name."""
     if not recipe.data.tests:
         raise UsageError(f"the model's recipe names no test set; give other text with {other_text(recipe)}")
+
+
+def choose_test(names: Iterable[str], test: str | None, other: object = None) -> list[str]:
+    """The one test set that was asked for by name, or all; `other` is text that was given in their place."""
+    known = list(names)
+    if test is None:
+        return known
+    if other is not None:
+        raise UsageError(f"`test` is one of the recipe's test sets, and {other} none of them: give one or the other")
+    if test not in known:
+        raise UsageError(f"no test set {test!r}.{did_you_mean(test, known)} There are: {', '.join(known)}")
+    return [test]
 
 
 def keep_apart(answers: Iterable[Path], read: Iterable[Path]) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from regard.data.progress import progress
 from regard.data.sampling import evenly
-from regard.errors import UsageError, did_you_mean
+from regard.errors import UsageError
 from regard.evaluation.compare import bootstrap
+from regard.tasks.data_folder import choose_test
 from regard.tasks.heads_page import HeadImportance, check_name
 from regard.tasks.registry import find_task, own_options
 from regard.tasks.task import Examples, Judge, Judged
@@ -27,6 +28,7 @@ def heads(
     sentences: int = SENTENCES,
     output: str | Path | None = None,
     command: str = "",
+    device: str = "cpu",
     **options: Any,
 ) -> HeadImportance:
     """What each attention head is worth: the change of the score when it alone is switched off.
@@ -40,11 +42,10 @@ def heads(
     row = row_of(model)
     own = own_options(row, "examples", options, str(model))
     glass = {"engine": "native"} if row.understands("load", "engine") else {}  # whose heads can be switched off
-    loaded = load(model, **glass)
+    loaded = load(model, device, **glass)
     sets = {each.name: each for each in door(row, "examples", model)(loaded, model, data, **own)}
-    if test is not None and test not in sets:
-        raise UsageError(f"no test set {test!r}.{did_you_mean(test, sets)} There are: {', '.join(sets)}")
-    found = head_importance(loaded, sets[test] if test is not None else next(iter(sets.values())), sentences=sentences)
+    chosen = sets[choose_test(sets, test, own.get("file") or own.get("source"))[0]]
+    found = head_importance(loaded, chosen, sentences=sentences)
     if output is not None:
         found.write(output, command)
     return found

@@ -15,7 +15,7 @@ from regard.errors import UsageError
 from regard.notes import note
 from regard.tasks.classification.evaluation import evaluate_labels, file_labelled_set, recipe_labelled_sets
 from regard.tasks.classification.page import MOST_WINDOWS, NOTE, Explanation, draw_explanation
-from regard.tasks.data_folder import keep_apart, with_data_folder
+from regard.tasks.data_folder import choose_test, keep_apart, with_data_folder
 from regard.tasks.label_results import LabelTest, predictions
 from regard.tasks.neighbours import WordVectors
 from regard.tasks.task import Scored
@@ -31,16 +31,20 @@ def evaluate(
     *,
     file: str | Path | None = None,
     output: str | Path | None = None,
+    test: str | None = None,
+    device: str = "cpu",
 ) -> Iterator[LabelTest]:
-    """Accuracy, macro-F1, calibration, confusion and the worst mistakes on each test set; the labels given become files of
+    """Accuracy, macro-F1, calibration, confusion and the worst mistakes on each test set, or only on `test`; the labels given become files of
     the folder `output`."""
-    classifier = load(model, task="text-classification")
+    classifier = load(model, device, task="text-classification")
     recipe = classifier.recipe
     sets = (
         [file_labelled_set(Path(file), recipe)]
         if file is not None
         else recipe_labelled_sets(with_data_folder(recipe, model, data))
     )
+    chosen = choose_test((each.name for each in sets), test, file)
+    sets = [each for each in sets if each.name in chosen]
     folder = None if output is None else Path(output)
     if folder is not None:
         keep_apart((folder / f"{each.name}.tsv" for each in sets), (each.path for each in sets))
@@ -87,10 +91,10 @@ class SeenClassification:
         }
 
 
-def view(model: str | Path, text: str | None = None) -> SeenClassification:
+def view(model: str | Path, text: str | None = None, *, device: str = "cpu") -> SeenClassification:
     """Which words a decision looked at."""
     text = require_text(model, text)
-    classifier = load(model, task="text-classification")
+    classifier = load(model, device, task="text-classification")
     seen = list(islice(classifier.looks(text), MOST_WINDOWS))
     if told := classifier.about_long(int(seen[0].gap is not None), int(seen[0].windows > 1)):
         note(told)

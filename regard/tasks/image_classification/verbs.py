@@ -8,7 +8,7 @@ from pathlib import Path
 
 from regard.data.pictures import Example, find
 from regard.errors import UsageError
-from regard.tasks.data_folder import keep_apart, require_test, with_data_folder
+from regard.tasks.data_folder import choose_test, keep_apart, require_test, with_data_folder
 from regard.tasks.image_classification.evaluation import PictureSet, evaluate_pictures
 from regard.tasks.image_classification.page import PictureExplanation
 from regard.tasks.label_results import LabelTest, predictions
@@ -22,10 +22,12 @@ def evaluate(
     *,
     file: str | Path | None = None,
     output: str | Path | None = None,
+    test: str | None = None,
+    device: str = "cpu",
 ) -> Iterator[LabelTest]:
-    """Accuracy, macro-F1, calibration, confusion and the worst mistakes on each test set; the labels given become files of
+    """Accuracy, macro-F1, calibration, confusion and the worst mistakes on each test set, or only on `test`; the labels given become files of
     the folder `output`, and the pictures that were most confidently mistaken a page."""
-    recognizer = load(model, task="image-classification")
+    recognizer = load(model, device, task="image-classification")
     recipe = recognizer.recipe
     if file is not None:
         sets = [PictureSet(Path(file).name, [Path(file)], replace(recipe.data, split=""))]
@@ -36,6 +38,8 @@ def evaluate(
             PictureSet(name, [find(each, recipe.data) for each in files], recipe.data)
             for name, files in recipe.data.test.items()
         ]
+    chosen = choose_test((each.name for each in sets), test, file)
+    sets = [each for each in sets if each.name in chosen]
     folder = None if output is None else Path(output)
     if folder is not None:
         keep_apart((folder / f"{each.name}.tsv" for each in sets), (path for each in sets for path in each.paths))
@@ -55,8 +59,8 @@ def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> It
     raise UsageError(f"{model} is a classifier: regard recognize --all tells how probable each label is")
 
 
-def view(model: str | Path, text: str | None = None) -> PictureExplanation:
+def view(model: str | Path, text: str | None = None, *, device: str = "cpu") -> PictureExplanation:
     """What a decision about a picture looked at; `text` is its path."""
     if text is None:
         raise UsageError(f"say which picture to look at with {model}: regard view {model} picture.png -o page.html")
-    return load(model, task="image-classification").look(text)
+    return load(model, device, task="image-classification").look(text)

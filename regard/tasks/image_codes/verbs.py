@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from regard.data.captioned import pictures_to_test
-from regard.tasks.data_folder import require_test, with_data_folder
+from regard.tasks.data_folder import choose_test, require_test, with_data_folder
 from regard.tasks.verbs import load
 
 TESTED = 2_000
@@ -47,12 +47,14 @@ class Reconstruction:
         return [{"name": "psnr", "value": round(self.psnr, 3)}, {"name": "codes used", "value": self.used}]
 
 
-def evaluate(model: str | Path, data: str | Path | None = None) -> Iterator[Reconstruction]:
-    """How well the pictures of each test set come back from their codes."""
-    coder = load(model, task="image-codes")
+def evaluate(
+    model: str | Path, data: str | Path | None = None, *, test: str | None = None, device: str = "cpu"
+) -> Iterator[Reconstruction]:
+    """How well the pictures of each test set, or only of `test`, come back from their codes."""
+    coder = load(model, device, task="image-codes")
     recipe = with_data_folder(coder.recipe, model, data)
     require_test(recipe)
-    for name in recipe.data.test:
+    for name in choose_test(recipe.data.test, test):
         error, count, counts = 0.0, 0, np.zeros(coder.model.codes, dtype=np.int64)
         for pixels, _ in pictures_to_test(recipe.data, name, TESTED, TOGETHER):
             codes = coder.encode(list(pixels))

@@ -12,7 +12,7 @@ from rich.console import Console
 from regard.data.plain import documents_in, read_documents
 from regard.data.progress import progress
 from regard.errors import UsageError
-from regard.tasks.data_folder import with_data_folder
+from regard.tasks.data_folder import choose_test, with_data_folder
 from regard.tasks.language_model.evaluation import PerplexityTest, measure
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.page import TextAttention, draw_text
@@ -31,11 +31,14 @@ def evaluate(
     *,
     file: str | Path | None = None,
     stride: int | None = None,
+    test: str | None = None,
+    device: str = "cpu",
 ) -> Iterator[PerplexityTest]:
-    """Perplexity of the recipe's test sets, else of its validation text, or of a file."""
-    writer = load(model, task="text-generation")
-    for name, lines in texts_of(writer, model, file, data):
-        yield measured(writer, name, lines, stride)
+    """Perplexity of the recipe's test sets, or only of `test`, else of its validation text, or of a file."""
+    writer = load(model, device, task="text-generation")
+    texts = dict(texts_of(writer, model, file, data))
+    for name in choose_test(texts, test, file):
+        yield measured(writer, name, texts[name], stride)
 
 
 def texts_of(
@@ -53,7 +56,7 @@ def texts_of(
 def measured(writer: TextGenerator, name: str, lines: Iterable[str], stride: int | None) -> PerplexityTest:
     """With a progress bar."""
     with progress() as bar:
-        task = bar.add_task(f"ContextState {name}", total=None)
+        task = bar.add_task(f"Measuring {name}", total=None)
         found = measure(
             writer.model, writer.tokenizer, writer.recipe.data, lines, stride, lambda tokens: bar.advance(task, tokens)
         )
@@ -62,11 +65,13 @@ def measured(writer: TextGenerator, name: str, lines: Iterable[str], stride: int
     return PerplexityTest(name, found)
 
 
-def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> Iterator[TextScore]:
+def score(
+    model: str | Path, texts: Iterable[str] | None, look_ahead: int, *, device: str = "cpu"
+) -> Iterator[TextScore]:
     """Log-probability and perplexity per word of each text."""
     if texts is None:
         raise UsageError("give the texts whose probability is asked for")
-    writer = load(model, task="text-generation")
+    writer = load(model, device, task="text-generation")
     for block in in_blocks(texts, min(look_ahead, SCORED_TOGETHER)):
         yield from writer.score(block)
 
@@ -90,9 +95,9 @@ class SeenText:
         return self.look.to_dict()
 
 
-def view(model: str | Path, text: str | None = None) -> SeenText:
+def view(model: str | Path, text: str | None = None, *, device: str = "cpu") -> SeenText:
     """What it expected, what came, and what it looked at meanwhile."""
-    return SeenText(load(model, task="text-generation").look(require_text(model, text)))
+    return SeenText(load(model, device, task="text-generation").look(require_text(model, text)))
 
 
 def embed(model: str | Path, *, device: str = "cpu") -> TextVectors:

@@ -54,6 +54,7 @@ def compare(
     resamples: int = 1_000,
     seed: int = 1,
     worst: int = 10,
+    device: str = "cpu",
     on_result: Callable[[str, Comparison], None] | None = None,
 ) -> Comparisons:
     """Is B better than A? Paired bootstrap on the test sets of A (only `test`, if named), and the sentences that differ most.
@@ -62,7 +63,7 @@ def compare(
     set and what it came to as soon as that is known.
     """
     given = {name: hypotheses(name) for name in (str(a), str(b))}
-    models = {name: _with_sets(name, data, source, target) for name, lines in given.items() if lines is None}
+    models = {name: _with_sets(name, data, source, target, device) for name, lines in given.items() if lines is None}
     language, sets = _judged_by(models, target)
     sets = choose(sets, test)
     for name, (_, theirs) in models.items():
@@ -83,9 +84,9 @@ def compare(
 
 
 def _with_sets(
-    name: str, data: Place | None, source: Place | None, target: Place | None
+    name: str, data: Place | None, source: Place | None, target: Place | None, device: str
 ) -> tuple[Translator, list[TestSet]]:
-    translator = load(name, task="translation")
+    translator = load(name, device, task="translation")
     return translator, sets_to_test(translator, name, data, source, target)
 
 

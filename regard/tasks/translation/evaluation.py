@@ -11,9 +11,9 @@ from regard import config
 from regard.data.corpus import locate, read_lines, read_pairs
 from regard.data.mixture import read_direction
 from regard.data.progress import progress
-from regard.errors import UsageError, did_you_mean
+from regard.errors import UsageError
 from regard.evaluation.scores import Score, paper_score, score, sentence_chrf
-from regard.tasks.data_folder import require_test, with_data_folder
+from regard.tasks.data_folder import choose_test, require_test, with_data_folder
 from regard.tasks.translation.confidence import rank_correlation
 from regard.tasks.translation.results import Translation
 from regard.tasks.translation.translator import Translator
@@ -103,11 +103,8 @@ def file_test_set(source: Path, target: Path) -> TestSet:
 
 def choose(sets: list[TestSet], name: str | None) -> list[TestSet]:
     """The test set of that name, or all."""
-    chosen = [each for each in sets if name in (None, each.name)]
-    if not chosen:
-        names = [each.name for each in sets]
-        raise UsageError(f"no test set {name!r}.{did_you_mean(str(name), names)} There are: {', '.join(names)}")
-    return chosen
+    chosen = choose_test((each.name for each in sets), name)
+    return [each for each in sets if each.name in chosen]
 
 
 def require_same(sets: list[TestSet], theirs: list[TestSet], model: str) -> None:

@@ -15,7 +15,7 @@ from regard.data.corpus import decode_pairs, read_pairs
 from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.notes import note
-from regard.tasks.data_folder import keep_apart
+from regard.tasks.data_folder import choose_test, keep_apart
 from regard.tasks.neighbours import WordVectors
 from regard.tasks.texts import in_blocks, require_text
 from regard.tasks.translation.attention import Attention
@@ -49,15 +49,21 @@ def evaluate(
     split: bool = True,
     protect: bool | None = None,
     to: str | None = None,
+    test: str | None = None,
+    device: str = "cpu",
 ) -> Iterator[TranslationTest]:
-    """Each test set translated and scored; the translations become files of the folder `output`."""
+    """Each test set, or only `test`, translated and scored; the translations become files of the folder `output`."""
     if save and (int8 or shortlist or engine not in ("auto", "native")):
         raise UsageError("`save` stores what the model itself scores; leave out `engine`, `int8` and `shortlist`")
     engine = "native" if save else engine
     translator = load(
-        model, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers, to=to
-    )  # fmt: skip
-    sets = [each for each in sets_to_test(translator, model, data, source, target) if to is None or each.to in ("", to)]
+        model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers, to=to
+    )
+    sets = sets_to_test(translator, model, data, source, target)
+    chosen = choose_test((each.name for each in sets), test, source)
+    sets = [each for each in sets if each.name in chosen and (to is None or each.to in ("", to))]
+    if not sets:
+        raise UsageError(f"the test set {test!r} is not translated into {to!r}; leave out `to`")
     files = {each.name: Path(output) / f"{each.name}.txt" for each in sets} if output is not None else {}
     keep_apart(files.values(), (file for each in sets for file in each.files))
     if output is not None:
@@ -77,13 +83,14 @@ def score(
     source: str | Path | None = None,
     target: str | Path | None = None,
     to: str | None = None,
+    device: str = "cpu",
 ) -> Iterator[PairScore]:
     """Of each pair how probable the target is; two files, or pairs, or lines that hold both."""
     if isinstance(texts, list | tuple) and any(isinstance(each, str) and "\t" not in each for each in texts):
         raise UsageError(
             "a translation is scored with its source: lines of source, tab and target, or files by `source` and `target`"
         )
-    translator = load(model, task="translation", engine="native", to=to)
+    translator = load(model, device, task="translation", engine="native", to=to)
     return stream_scores(translator, *given_pairs(texts, source, target), look_ahead)
 
 
@@ -157,13 +164,14 @@ def view(
     shortlist: bool = False,
     split: bool = True,
     protect: bool | None = None,
+    device: str = "cpu",
 ) -> SeenTranslation:
     """Every attention weight of the very text that `translate` writes with the same options."""
     movie = load_movie(find_model(model).parent)
     if text is None and movie is not None:
         text = str(movie["probes"][0]["source"]["text"])
     text = require_text(model, text, "it has no movie to take it from")
-    translator = load(model, task="translation", engine=engine, int8=int8, shortlist=shortlist)
+    translator = load(model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist)
     with progress() as bar:
         looks = translator.attentions(text, beam=beam, split=split, protect=protect)
         seen = list(bar.track(looks, description="Looking"))

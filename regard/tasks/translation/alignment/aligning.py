@@ -41,6 +41,7 @@ def align(
     head: int | None = None,
     read: bool | None = None,
     reverse: str | Path | None = None,
+    device: str = "cpu",
 ) -> Alignments:
     """Which word came from which: of pairs (source, target), of lines `source TAB target`, or of two files.
 
@@ -48,8 +49,8 @@ def align(
     or when it is written; what is not said is chosen where both directions agree best, on the recipe's validation text (in
     the folder `data`) or else on the pairs. `reverse` is a model of the opposite direction, whose alignments are joined.
     """
-    translator = load(model, task="translation", engine="native")
-    opposite = load(reverse, task="translation", engine="native") if reverse is not None else None
+    translator = load(model, device, task="translation", engine="native")
+    opposite = load(reverse, device, task="translation", engine="native") if reverse is not None else None
     blocks = in_blocks(given_pairs(pairs, source, target, empty=True)[0], LOOK_AHEAD)
     first = next(blocks, [])
     looks = heads_of(translator, None if layer is None else layer - 1, None if head is None else head - 1, read)
