@@ -24,7 +24,7 @@ VERBS = (
     "quickstart", "prepare", "train", "translate", "classify", "recognize", "generate", "paint", "evaluate", "compare", "score",
     "view", "curve", "align", "heads", "embed", "neighbours", "serve", "export", "race", "ablate", "docs",
 )  # fmt: skip
-for verb in (*VERBS, "bench", "learn"):
+for verb in (*VERBS, "bench", "learn", "recipes"):
     import_module(f"regard.commands.{verb}")
 app.registered_commands.sort(key=lambda command: VERBS.index(getattr(command.callback, "__name__", "")))
 

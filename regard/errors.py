@@ -57,6 +57,11 @@ class UsageError(RegardError):
     """A request that cannot be carried out as asked."""
 
 
+def install(extra: str) -> str:
+    """How to get what an extra names. From the repository: an index may hold somebody else's package of this name."""
+    return f"pip install -e '.[{extra}]' in the repository's folder"
+
+
 def visible(text: str) -> str:
     """With an escape for each character that a terminal would obey rather than show, or that turns the line around.
 

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 import regard
+from regard.config.shipped import shipped_recipes
 from regard.errors import UsageError
 from regard.notes import be_quiet, is_quiet
 from regard.plugins import load_plugins
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     import click
 
 T = TypeVar("T")
+
+BUNDLED = Path(regard.__file__).parent / "bundled"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -81,10 +84,31 @@ app = Verbs(
     epilog="Try it: `regard translate demo 'Ich habe Hunger.'`  Train: `regard quickstart`",
 )
 
+
+def recipe_names(incomplete: str) -> list[tuple[str, str]]:
+    """For the Tab key."""
+    return [(name, each.about) for name, each in shipped_recipes().items() if name.startswith(incomplete)]
+
+
 RecipePath = Annotated[
-    Path, typer.Argument(metavar="RECIPE", help="A TOML file; see recipes/. `bundled:NAME` comes with regard.")
+    Path,
+    typer.Argument(
+        metavar="RECIPE",
+        help="A TOML file, or the name of one that comes with regard: see `regard recipes`.",
+        autocompletion=recipe_names,
+    ),
 ]
-ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A run folder, a model file, or `demo`.")]
+
+
+def bundled_models(incomplete: str) -> list[str]:
+    """For the Tab key; a shell completes names of files and folders by itself where this finds nothing."""
+    return [each.stem for each in sorted(BUNDLED.glob("*.safetensors")) if each.stem.startswith(incomplete)]
+
+
+ModelName = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="A run folder, a model file, or `demo`.", autocompletion=bundled_models),
+]
 TestFile = Annotated[
     Path | None, typer.Option("--file", metavar="FILE", help="Not the recipe's: labelled text, or plain.")
 ]
@@ -128,10 +152,10 @@ TestName = Annotated[str | None, typer.Option("--test", metavar="NAME", help="On
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 
 
-def tell_more(wanted: bool) -> None:
+def tell_more(wanted: bool) -> bool:
     """Notes of what is usually left unsaid."""
-    if wanted:
-        notes.setLevel(logging.DEBUG)
+    notes.setLevel(logging.DEBUG if wanted else logging.INFO)
+    return wanted
 
 
 Verbose = Annotated[

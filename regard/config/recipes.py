@@ -17,6 +17,7 @@ from regard.config.inheritance import take_over
 from regard.config.paths import BUNDLED
 from regard.config.recipe import Recipe
 from regard.config.sections import TOO_DEEP, Origin, build
+from regard.config.shipped import shipped_recipes
 from regard.config.stored import BUNDLED_FOLDER, stored_settings
 from regard.config.tasks import TASKS, names, task_settings
 from regard.errors import ConfigError, RegardError, UsageError, did_you_mean, shown
@@ -37,12 +38,15 @@ def load(
 ) -> Recipe:
     """Read a recipe's file. `folder` (`--data`, REGARD_DATA) says where its data is; else `data.folder`, else its own folder.
 
-    `bundled:NAME` is a recipe that comes with regard. `finished` is the one in a run folder: from it nothing is prepared
+    `bundled:NAME` is a recipe of the package, and the bare NAME of one that comes with regard means it where no such file is: its
+    data is then looked for here, and not beside it. `finished` is the one in a run folder: from it nothing is prepared
     or downloaded any more.
     """
     called = str(path)
     own = "" if (name := called.removeprefix(BUNDLED)) == called else BUNDLED
     path = BUNDLED_FOLDER / name if own else Path(path)
+    named = None if own or finished or path.suffix or path.exists() else shipped_recipes().get(called)
+    path = path if named is None else named.path
     if own and not path.is_file():
         names = sorted(f"{own}{other.name}" for other in BUNDLED_FOLDER.glob("*.toml"))
         known = f" Bundled are: {', '.join(names)}"
@@ -50,8 +54,11 @@ def load(
     try:
         text = _text_of(path)
     except FileNotFoundError:
-        near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
-        raise ConfigError([f"no recipe at {called}.{did_you_mean(called, map(str, near))}"]) from None
+        near = [str(each) for each in sorted(path.parent.glob("*.toml"))] if path.parent.is_dir() else []
+        hint = did_you_mean(called, [*near, *shipped_recipes()])
+        raise ConfigError(
+            [f"no recipe at {called}.{hint} `regard recipes` lists those that come with regard"]
+        ) from None
     except (OSError, ValueError) as error:  # UnicodeDecodeError, or a name that no system can hold
         raise ConfigError([f"cannot read the recipe {path}: {error}"]) from None
     try:
@@ -68,13 +75,16 @@ def load(
         print(f"regard: {called}: {note}", file=sys.stderr)
     origin = Origin(path, text, tuple(overrides))
     recipe = _overridden(given, origin, folder, starting=not finished)
-    data = replace(recipe.data, folder=str(Path(folder or path.parent / recipe.data.folder).resolve()))
+    beside = (
+        path.parent if named is None else Path()
+    )  # the package is no place to look for data, nor to download it into
+    data = replace(recipe.data, folder=str(Path(folder or beside / recipe.data.folder).resolve()))
     if finished:
         return replace(recipe, data=replace(data, download={}))
     said = {override.partition("=")[0].strip() for override in origin.overrides} | (
         {"data.folder"} if folder else set()
     )
-    if mistakes := _elsewhere(data, path, said, origin):
+    if mistakes := _elsewhere(data, beside, said, origin):
         raise ConfigError(mistakes)
     return replace(recipe, data=data)
 
@@ -92,9 +102,9 @@ def _text_of(path: Path) -> str:
     return content.decode("utf-8").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def _elsewhere(data: Data, path: Path, said: set[str], origin: Origin) -> list[str]:
+def _elsewhere(data: Data, own: Path, said: set[str], origin: Origin) -> list[str]:
     """Folders that the recipe would write to though no person named them: the recipe may be a stranger's."""
-    own, here = path.parent.resolve(), Path().resolve()
+    own, here = own.resolve(), Path().resolve()
     prepared, folder = Path(data.prepared).resolve(), Path(data.folder)
     mistakes = []
     if "data.prepared" not in said and not (prepared.is_relative_to(own) or prepared.is_relative_to(here)):

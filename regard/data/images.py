@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.config import LabelledPictures
-from regard.errors import DataError, RegardError, UsageError, shown
+from regard.errors import DataError, RegardError, UsageError, install, shown
 from regard.files import kind_of
 
 if TYPE_CHECKING:  # what an extra installs
@@ -101,7 +101,7 @@ def require_pillow() -> Any:
     try:
         import PIL.Image
     except ImportError:
-        raise UsageError("pictures are read with Pillow: pip install 'regard[images]'") from None
+        raise UsageError(f"pictures are read with Pillow: {install('images')}") from None
     warnings.simplefilter("error", PIL.Image.DecompressionBombWarning)
     return PIL.Image
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
-from regard.errors import UsageError
+from regard.errors import UsageError, install
 
 if TYPE_CHECKING:  # sacreBLEU is imported when something is scored: translating one sentence should not wait for it
     from sacrebleu.metrics.bleu import BLEU
@@ -59,7 +59,7 @@ def paper_score(hypotheses: Sequence[str], references: Sequence[str], target_lan
     try:
         from sacremoses import MosesTokenizer  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
-        raise UsageError("scores on Moses tokens need sacremoses: pip install 'regard[paper]'") from None
+        raise UsageError(f"scores on Moses tokens need sacremoses: {install('paper')}") from None
     tokenizer = MosesTokenizer(lang=language_code(target_language) or "en")
 
     def prepare(text: str) -> str:

@@ -17,7 +17,7 @@ from regard import __version__, config, files
 from regard.checkpoint import BUNDLED_FOLDER, CHECKSUM, MODEL
 from regard.config import recipes
 from regard.config.paths import without_paths
-from regard.errors import CheckpointError, UsageError
+from regard.errors import CheckpointError, UsageError, install
 from regard.models.transformer import Transformer
 from regard.tasks.task import Trained
 
@@ -31,7 +31,7 @@ def need(*packages: str) -> None:
     """Optional packages, or an error that says how to get them."""
     for name in packages:
         if find_spec(name) is None:
-            raise UsageError(f"this needs {name}: pip install 'regard[export]'")
+            raise UsageError(f"this needs {name}: {install('export')}")
 
 
 def refusal(trained: Trained, engine: str) -> str:

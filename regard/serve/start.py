@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import regard
 from regard.checkpoint import MODEL, find_model
-from regard.errors import UsageError
+from regard.errors import UsageError, install
 from regard.notes import is_quiet
 from regard.serve.limits import DEFAULTS, Limits, read_limits
 
@@ -53,7 +53,7 @@ def serve(
         from regard.serve.app import create_app
         from regard.serve.server import Server
     except ModuleNotFoundError as error:
-        raise UsageError(f"serving needs {error.name}: pip install 'regard[serve]'") from None
+        raise UsageError(f"serving needs {error.name}: {install('serve')}") from None
     limits = limits if isinstance(limits, Limits) else read_limits(limits)
     if not models:
         raise UsageError("name at least one model to serve")

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from regard.errors import UsageError
+from regard.errors import UsageError, install
 from regard.view.document import write_document
 from regard.view.report import both, render_report
 
@@ -141,7 +141,7 @@ def check_name(path: Path) -> None:
     if path.suffix not in (".html", *FIGURES):
         raise UsageError(f"{path} could be anything; end its name in .html, {', '.join(FIGURES[:-1])} or {FIGURES[-1]}")
     if path.suffix != ".html" and find_spec("matplotlib") is None:
-        raise UsageError("plotting needs matplotlib: pip install 'regard[plot]'")
+        raise UsageError(f"plotting needs matplotlib: {install('plot')}")
 
 
 def write_heads(path: Path, found: HeadImportance, command: str = "") -> None:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 
 from regard.config import Training
-from regard.errors import UsageError
+from regard.errors import UsageError, install
 from regard.run_log import append_metrics, forget_metrics_after
 from regard.training.training_state import Progress
 from regard.training.update import Update
@@ -121,4 +121,4 @@ def in_notebook(console: Console) -> bool:
 def require_tensorboard(settings: Training) -> None:
     """Say what is missing before an hour is spent."""
     if settings.tensorboard and find_spec("tensorboard") is None:
-        raise UsageError("training.tensorboard = true needs TensorBoard: pip install 'regard[tensorboard]'")
+        raise UsageError(f"training.tensorboard = true needs TensorBoard: {install('tensorboard')}")

@@ -111,5 +111,5 @@ def test_paper_mode_is_bleu_of_tokens_cut_by_hand() -> None:
 
 def test_without_sacremoses_paper_mode_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    with pytest.raises(UsageError, match=r"pip install 'regard\[paper\]'"):
+    with pytest.raises(UsageError, match=r"pip install -e '.\[paper\]'"):
         paper_score(HYPOTHESES, REFERENCES, "de")

@@ -237,5 +237,5 @@ def test_other_folders_are_refused(tmp_path: Path) -> None:
 
 def test_without_the_extra(known: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(UsageError, match=r"ctranslate2: pip install 'regard\[export\]'"):
+    with pytest.raises(UsageError, match=r"ctranslate2: pip install -e '.\[export\]'"):
         open_engine(known)

@@ -85,5 +85,5 @@ def test_without_the_extra(
     tiny_recipe: config.TranslationRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(UsageError, match=r"onnx: pip install 'regard\[export\]'"):
+    with pytest.raises(UsageError, match=r"onnx: pip install -e '.\[export\]'"):
         export_onnx(trained("paper", tiny_recipe), tmp_path / "out")

@@ -128,7 +128,7 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastapi", None)
     for name in [name for name in sys.modules if name.startswith("regard.serve.") and name != "regard.serve.start"]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(UsageError, match=r"serving needs fastapi: pip install 'regard\[serve\]'"):
+    with pytest.raises(UsageError, match=r"serving needs fastapi: pip install -e '.\[serve\]'"):
         serve(["demo"], port=0)
 
 

@@ -118,6 +118,6 @@ def test_tensorboard_events(recipe: Path, tmp_path: Path) -> None:
 
 def test_tensorboard_is_missing(recipe: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tensorboard", None)
-    with pytest.raises(UsageError, match=r"pip install 'regard\[tensorboard\]'"):
+    with pytest.raises(UsageError, match=r"pip install -e '.\[tensorboard\]'"):
         train(recipe, tmp_path / "run", "training.tensorboard=true")
     assert not (tmp_path / "run").exists(), "before any work"

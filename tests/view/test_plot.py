@@ -77,5 +77,5 @@ def test_a_kind_that_the_model_lacks_is_named() -> None:
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(UsageError, match=r"pip install 'regard\[plot\]'"):
+    with pytest.raises(UsageError, match=r"pip install -e '.\[plot\]'"):
         seen().plot()

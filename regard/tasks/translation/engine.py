@@ -13,7 +13,7 @@ from typing import Any
 from regard import config
 from regard.attention.changes import is_changed
 from regard.decoding.options import Engine, Hypothesis, Search
-from regard.errors import CheckpointError, UsageError, did_you_mean
+from regard.errors import CheckpointError, UsageError, did_you_mean, install
 from regard.export.folder import CTRANSLATE2, refusal
 from regard.models.int8 import in_int8
 from regard.models.shortlist import Shortlists
@@ -109,7 +109,7 @@ def threads() -> int:
 def reason_against(trained: Trained, shortlist: bool) -> str:
     """Why CTranslate2 is not used though nobody asked for another engine; empty if it is."""
     if sys.modules.get(CTRANSLATE2, True) is None or find_spec(CTRANSLATE2) is None:
-        return "ctranslate2 is not installed: pip install 'regard[serve]'"
+        return f"ctranslate2 is not installed: {install('serve')}"
     if trained.model.device.type != "cpu":
         return f"on the device {trained.model.device}"
     if shortlist:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from regard.errors import UsageError
+from regard.errors import UsageError, install
 from regard.view.words import text_of
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ INCHES_PER_TOKEN = 0.32
 
 
 def plot(seen: Attention, kind: str, layer: int, head: int | None) -> Figure:
-    """A layer's mean over its heads, or one head of it. Needs matplotlib: pip install 'regard[plot]'."""
+    """A layer's mean over its heads, or one head of it. Needs matplotlib: pip install -e '.[plot]'."""
     try:
         from matplotlib.figure import Figure  # not pyplot: a figure by itself leaves no global state behind
     except ImportError:
-        raise UsageError("plotting needs matplotlib: pip install 'regard[plot]'") from None
+        raise UsageError(f"plotting needs matplotlib: {install('plot')}") from None
     seen.check(kind, layer, head)
     weights = np.asarray(seen.weights[kind][layer])  # [heads, queries, keys]
     shown = weights.mean(0) if head is None else weights[head]
