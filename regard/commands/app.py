@@ -128,7 +128,10 @@ EngineName = Annotated[
 ]
 Int8 = Annotated[bool, typer.Option("--int8", help="Compute in 8 bits: faster on a CPU, hardly worse.")]
 Shortlist = Annotated[
-    bool, typer.Option("--shortlist", help="Consider only frequent tokens and likely translations of the source's tokens: faster.")
+    bool,
+    typer.Option(
+        "--shortlist", help="Consider only frequent tokens and likely translations of the source's tokens: faster."
+    ),
 ]
 Worker = Annotated[
     int, typer.Option("--workers", min=0, help="Processes that share many sentences; 0: one for each core.")

@@ -1,4 +1,4 @@
-"""The figures of the lessons, drawn by matplotlib (`pip install 'regard[plot]'`) as SVG; without it, their numbers as text."""
+"""The figures of the lessons, drawn by matplotlib (`pip install -e '.[plot]'`) as SVG; without it, their numbers as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from regard.view.report import Both
 INK, ON_LIGHT, ON_DARK = "#000000", "#111111", "#ffffff"  # the first follows the page's text, the others stand on cells
 LANES = ("#1d4fa3", "#c2571a", "#2c7d4f", "#8a3fa0", "#8a6d00", "#5b6470")
 MOST_CELLS = 1_200  # drawn one by one; more become a picture
-MISSING: Both = ("for the figure: pip install 'regard[plot]'", "그림을 보려면: pip install 'regard[plot]'")
+MISSING: Both = ("for the figure: pip install -e '.[plot]'", "그림을 보려면: pip install -e '.[plot]'")
 OPEN_IT: Both = ("open the page: {name}", "페이지 열기: {name}")
 
 

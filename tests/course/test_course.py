@@ -123,7 +123,7 @@ def test_figures_without_matplotlib_are_numbers(monkeypatch: pytest.MonkeyPatch)
     assert repr(drawn) == "[figure: T & U]"
     monkeypatch.setattr("regard.learn.figures.find_spec", lambda name: None)
     plain = curves({"a": [1.0, 2.0]}, title="T")
-    assert "pip install 'regard[plot]'" in repr(plain)
+    assert "pip install -e '.[plot]'" in repr(plain)
     assert "[1. 2.]" in repr(plain)
     assert "image/svg+xml" not in plain._repr_mimebundle_()
     with pytest.raises(UsageError, match=r"not a tensor of shape \[2\]"):
