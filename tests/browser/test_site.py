@@ -29,9 +29,11 @@ def test_every_link_leads_somewhere(site: Path) -> None:
     assert len(pages) > 30
     missing = []
     for page in pages:
-        for address in re.findall(r'(?:href|src)="([^"#?]+)', page.read_text(encoding="utf-8")):
-            if not re.match(r"[a-z]+:", address) and not (page.parent / unquote(address)).exists():
-                missing.append(f"{page.relative_to(site)}: {address}")
+        missing += [
+            f"{page.relative_to(site)}: {address}"
+            for address in re.findall(r'(?:href|src)="([^"#?]+)', page.read_text(encoding="utf-8"))
+            if not re.match(r"[a-z]+:", address) and not (page.parent / unquote(address)).exists()
+        ]
     assert not missing
 
 
