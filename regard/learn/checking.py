@@ -70,7 +70,15 @@ def find_exercise(name: str) -> Judge:
 
 
 def all_exercises() -> Mapping[str, Judge]:
-    from regard.learn.exercises import lesson_01, lesson_02, lesson_03
+    from regard.learn.exercises import (
+        lesson_01,
+        lesson_02,
+        lesson_03,
+        lesson_04,
+        lesson_05,
+        lesson_06,
+        lesson_07,
+    )
 
-    lessons = (lesson_01, lesson_02, lesson_03)
+    lessons = (lesson_01, lesson_02, lesson_03, lesson_04, lesson_05, lesson_06, lesson_07)
     return {name: judge for lesson in lessons for name, judge in lesson.EXERCISES.items()}

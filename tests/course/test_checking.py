@@ -25,6 +25,16 @@ def store(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torc
     return (keys @ query).softmax(0) @ values
 
 
+def encode(position: int, coordinate: int, width: int) -> float:
+    angle = position / 10_000 ** (2 * (coordinate // 2) / width)
+    return math.cos(angle) if coordinate % 2 else math.sin(angle)
+
+
+def exchanged(position: int, coordinate: int, width: int) -> float:
+    angle = position / 10_000 ** (2 * (coordinate // 2) / width)
+    return math.sin(angle) if coordinate % 2 else math.cos(angle)
+
+
 RIGHT: dict[str, list[Any]] = {
     "1.1": [0.844, 0.84, torch.tensor([3.0, 1, 0]).softmax(0)[0]],
     "1.2": [30, 30.0, torch.tensor(30.0)],
@@ -41,6 +51,22 @@ RIGHT: dict[str, list[Any]] = {
     "3.3": [[4, 5, 7], (4, 5, 7), torch.Size([4, 5, 7])],
     "3.4": [0.75],
     "3.5": [lambda n: torch.ones(n, n, dtype=torch.bool).tril().triu(-1)],
+    "4.1": [64],
+    "4.2": [[2, 8, 10, 64], (2, 8, 10, 64)],
+    "4.3": [16_640],
+    "4.4": [lambda mixed: mixed.transpose(1, 2).flatten(2)],
+    "5.1": ["same"],
+    "5.2": [[0, 1, 0, 1], torch.tensor([0.0, 1, 0, 1])],
+    "5.3": [87],
+    "5.4": [encode],
+    "6.1": [512],
+    "6.2": [25_600],
+    "6.3": [0.9**50, 0.0052],
+    "6.4": [19],
+    "7.1": [9],
+    "7.2": [512],
+    "7.3": [8],
+    "7.4": [[1, 100], (1, 100)],
 }
 WRONG: dict[str, list[tuple[Any, str]]] = {
     "1.1": [(0.75, "divided the scores"), (math.exp(3), "Divide it by the sum"), (1 / 3, "equal"), ("a", "Numbers are asked")],
@@ -78,6 +104,33 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda n: torch.ones(n, n).triu().tril(1), "one after them"),
         (lambda n: torch.ones(n), "must be [5, 5]"),
     ],
+    "4.1": [(512, "together"), (8, "number of heads"), (4096, "divide"), (3, "D / H")],
+    "4.2": [([2, 10, 8, 64], "rearranged"), ([2, 10, 512], "merged"), ([2, 8, 10, 10], "shape of the weights"), (3, "four numbers")],
+    "4.3": [(16_384, "biases are missing"), (12_480, "fourth matrix"), (133_120, "multiply by 8"), (1, "Four projections")],
+    "4.4": [
+        (lambda mixed: mixed.reshape(2, 4, 15), "words are mixed up"),
+        (lambda mixed: mixed.permute(0, 2, 3, 1).reshape(2, 4, 15), "alternate"),
+        (lambda mixed: mixed, "should come to [2, 4, 15]"),
+        (lambda mixed: torch.zeros(2, 4, 15), "transpose(1, 2)"),
+    ],
+    "5.1": [("different", "does not see the order"), ("no", "Answer with")],
+    "5.2": [([0, 0, 1, 1], "take turns"), ([1, 0, 1, 0], "sine comes first"), ([0, 0, 0, 0], "cos(0)"), (0, "four numbers")],
+    "5.3": [(90, "distance between"), (73, "later position"), (93, "not the sum"), (1, "Only the distance")],
+    "5.4": [
+        (exchanged, "exchanged"),
+        (lambda p, i, d: (math.sin, math.cos)[i % 2](p), "Divide the position"),
+        (lambda p, i, d: (math.sin, math.cos)[i % 2](p / 10_000 ** (i / d)), "shares its angle"),
+        (lambda p, i, d: (math.sin, math.cos)[i % 2](p / 10_000 ** (2 * i / d)), "already"),
+        (lambda p, i, d: 3.0, "angle ="),
+    ],
+    "6.1": [(2560, "bottleneck"), (25_600, "only one for all"), (1, "fixed size")],
+    "6.2": [(512, "one state"), (50, "512 numbers"), (1, "50 states")],
+    "6.3": [(45, "0.9 ** 50"), (0, "not 0.1"), (1 - 0.9**50, "lost"), (0.5, "fifty times")],
+    "6.4": [(20, "only 19"), (1, "what attention needs"), (18, "one step longer"), (5, "word 20")],
+    "7.1": [(3, "n²"), (27, "not n³"), (6, "9"), (1, "(3 n)²")],
+    "7.2": [(262_144, "That is d²"), (1, "solve for n")],
+    "7.3": [(3, "one word further"), (9, "8 words away"), (4, "one word per layer"), (1, "enough for attention"), (2, "figure")],
+    "7.4": [([100, 1], "other way round"), ([100, 100], "at once"), (1, "two numbers"), ([2, 3], "column")],
 }  # fmt: skip
 
 

@@ -57,7 +57,7 @@ def own_encoding(answer: Any) -> Both | None:
         return None
 
     def angle(position: int, power: float) -> float:
-        return float(position / 10_000**power)
+        return position / math.pow(10_000, power)
 
     wrong: list[tuple[list[float], Both]] = [
         ([(math.cos, math.sin)[i % 2](angle(p, 2 * (i // 2) / 8)) for p, i in PLACES],
