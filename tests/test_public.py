@@ -107,7 +107,7 @@ def test_every_verb_has_its_file_and_its_tests() -> None:
 
     verbs = [command.callback.__name__ for command in cli.app.registered_commands if command.callback]
     files = {path.stem for path in COMMANDS} - {"__init__", "app"}
-    assert files == {*verbs, "bench", "learn"}
+    assert files == {*verbs, "bench", "learn", "recipes"}
     for name in (*files, "app"):
         assert (ROOT / "tests" / "commands" / f"test_{name}.py").is_file(), f"tests/commands/test_{name}.py is missing"
     assert verbs == [

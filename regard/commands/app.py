@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import regard
 from regard.config.shipped import shipped_recipes
+from regard.config.stored import BUNDLED
 from regard.errors import UsageError
 from regard.notes import be_quiet, is_quiet
 from regard.plugins import load_plugins
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     import click
 
 T = TypeVar("T")
-
-BUNDLED = Path(regard.__file__).parent / "bundled"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -102,7 +101,7 @@ RecipePath = Annotated[
 
 def bundled_models(incomplete: str) -> list[str]:
     """For the Tab key; a shell completes names of files and folders by itself where this finds nothing."""
-    return [each.stem for each in sorted(BUNDLED.glob("*.safetensors")) if each.stem.startswith(incomplete)]
+    return [name for name in BUNDLED if name.startswith(incomplete)]
 
 
 ModelName = Annotated[
