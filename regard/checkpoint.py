@@ -8,9 +8,7 @@ then renamed. Every file carries a checksum of all that it says, which is compar
 
 from __future__ import annotations
 
-import difflib
 import json
-import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,27 +21,30 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from regard import __version__, files
-from regard.config import Recipe, recipes, task_settings
-from regard.config.aliases import drop_unheeded
+from regard import files
+from regard.config import Recipe, recipes
+from regard.config.model_file import (
+    CHECKSUM,
+    FORMAT,
+    checksum_of_words,
+    read_stored,
+    stored_checksum,
+    unusable,
+    words_of_tensor,
+)
 from regard.config.paths import without_paths
-from regard.config.stored import BUNDLED, BUNDLED_FOLDER, MODEL, find_model, read_content
-from regard.config.tasks import names
-from regard.errors import CheckpointError, ConfigError, DamagedError, UsageError, shown
+from regard.config.stored import BUNDLED, BUNDLED_FOLDER, MODEL, find_model, read_content, stored_task
+from regard.errors import CheckpointError, DamagedError, shown
 
-__all__ = ["BUNDLED", "BUNDLED_FOLDER", "MODEL", "find_model"]  # besides what is defined here
+__all__ = ["BUNDLED", "BUNDLED_FOLDER", "FORMAT", "MODEL", "find_model", "unusable"]  # besides what is defined here
 
-FORMAT = 2
 ASSET = "asset."
-CHECKSUM = "checksum"
 
 WEIGHTS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 """What weights can be stored as."""
 
 FORMAT_1_ASSETS = ("lexicon.",)
 """Tensors of format 1 that are no weights."""
-FORMAT_1_PROVENANCE = {"source_pieces": "source_tokens", "training_pairs": "training_examples"}
-"""What provenance called things in format 1, and calls them now."""
 FORMAT_1_WEIGHTS = {
     "calm": "sentinel_bias",
     "found": "attention_output",
@@ -103,19 +104,14 @@ def read_model(name: str | Path) -> ModelFile:
     except DamagedError as error:
         again = "put back a copy of it, or make it again in its run folder with `regard train`"
         raise DamagedError(f"{error} If it was a model: {again}.") from None
-    version, parts = _parts(path, metadata)
-    _require_architecture(path, parts["recipe"])
-    try:
-        recipe = without_paths(recipes.parse(parts["recipe"]))
-    except (ConfigError, UsageError) as error:
-        raise unusable(path, parts["provenance"], error) from None
-    content, kept = parts["assets"], {name: name for name in tensors if name.startswith(ASSET)}
-    if version == 1:
+    stored = read_stored(path, metadata)
+    kept = {name: name for name in tensors if name.startswith(ASSET)}
+    if stored.format == 1:
         kept = {name: f"{ASSET}{name}" for name in tensors if name.startswith(FORMAT_1_ASSETS)}
     assets = {new.removeprefix(ASSET): tensors.pop(old) for old, new in kept.items()}
-    if version == 1:
+    if stored.format == 1:
         tensors = {present_name(name): tensor for name, tensor in tensors.items()}
-    return ModelFile(path, tensors, recipe, StoredAssets(content, assets), parts["provenance"])
+    return ModelFile(path, tensors, stored.recipe, StoredAssets(stored.assets, assets), stored.provenance)
 
 
 def present_name(name: str) -> str:
@@ -123,61 +119,9 @@ def present_name(name: str) -> str:
     return ".".join(FORMAT_1_WEIGHTS.get(part, part) for part in name.split("."))
 
 
-def _parts(path: Path, metadata: Mapping[str, str]) -> tuple[int, dict[str, dict[str, Any]]]:
-    """The format's number, and by name the tables that the metadata holds; of format 1 in today's shape."""
-    try:
-        if not re.fullmatch("[0-9]{1,9}", metadata["format"]):
-            raise ValueError("not a number")
-        version = int(metadata["format"])
-        if not 1 <= version <= FORMAT:
-            raise CheckpointError(f"{path} has format {version}; this regard reads 1 to {FORMAT}. Upgrade regard.")
-        if version == 1:
-            names = ("recipe", "tokenizer", "provenance", "facts")
-            parts = {name: read_content(path, {"facts": "{}", **metadata}, name) for name in names}
-            parts["assets"] = {"tokenizer": parts.pop("tokenizer"), **parts.pop("facts")}
-            drop_unheeded(parts["recipe"])
-            told = parts["provenance"].items()
-            parts["provenance"] = {FORMAT_1_PROVENANCE.get(name, name): value for name, value in told}
-        else:
-            parts = {name: read_content(path, metadata, name) for name in ("recipe", "assets", "provenance")}
-        if not all(isinstance(part, dict) for part in parts.values()):
-            raise ValueError("not a table")
-    except CheckpointError:
-        raise
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
-        raise CheckpointError(
-            f"{path} is a safetensors file, but not a model of regard; name a run folder or its {MODEL}"
-        ) from None
-    return version, parts
-
-
-def _require_architecture(path: Path, recipe: Mapping[str, Any]) -> None:
-    """A model file names no code: of an architecture that is not known here, a person must say where it is."""
-    task, model = names().get(str(recipe.get("task"))), recipe.get("model")
-    wanted = model.get("architecture") if isinstance(model, dict) else None
-    if task is not None and isinstance(wanted, str) and wanted not in task.architectures:
-        raise CheckpointError(
-            f"{path}: the architecture {wanted!r} is of a plug-in: load it with --plugin FILE, or import it in Python"
-        )
-
-
-def unusable(path: Path, provenance: Mapping[str, Any], error: Exception) -> CheckpointError:
-    """What to say of a file whose content is readable, but wrong."""
-    versions = provenance.get("versions")
-    writer = versions.get("regard") if isinstance(versions, dict) else None
-    return CheckpointError(
-        f"{path} cannot be used: {error}\nIt was written by regard {writer or 'an unknown version'}; this is {__version__}."
-    )
-
-
 def task_of(name: str | Path) -> str:
     """What a model does, without reading its weights."""
-    path = find_model(name)
-    try:
-        with safe_open(path, framework="pt") as file:
-            return task_settings(read_content(path, file.metadata() or {}, "recipe")["task"]).name
-    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RecursionError, UsageError):
-        return str(read_model(name).recipe.task)  # which says what is wrong with it
+    return stored_task(name) or str(read_model(name).recipe.task)  # which says what is wrong with it
 
 
 def store_scores(path: Path, scores: Mapping[str, Any]) -> None:
@@ -250,10 +194,10 @@ def checksum_of(tensors: Iterable[tuple[str, Tensor]], metadata: Mapping[str, st
     CRC-32 finds every flipped bit and all but one in four thousand million of other damages, several gigabytes a second.
     It is against accidents: who changes a file on purpose can change its checksum, too.
     """
-    told = sorted((name, text) for name, text in metadata.items() if name != CHECKSUM)
-    found = zlib.crc32(json.dumps(told).encode())
+    found = checksum_of_words(metadata)
     for name, tensor in tensors:
-        found = zlib.crc32(f"{name} {tensor.dtype} {list(tensor.shape)}".encode("utf-8", "surrogatepass"), found)
+        kind = str(tensor.dtype).removeprefix("torch.")
+        found = zlib.crc32(words_of_tensor(name, kind, list(tensor.shape)), found)
         found = zlib.crc32(tensor.detach().reshape(-1).view(torch.uint8).numpy().data, found)
     return f"crc32:{found:08x}"
 
@@ -281,8 +225,7 @@ def compare_checksum(path: Path, file: Any) -> dict[str, str]:
     checksums is taken at its word."""
     try:
         metadata = dict(file.metadata() or {})
-        # A bit that flipped in the checksum's own name must not make the file look like an old one.
-        stored = metadata.pop(CHECKSUM, None) or ("" if difflib.get_close_matches(CHECKSUM, metadata) else None)
+        stored = stored_checksum(metadata)
         found = checksum_of(((name, file.get_tensor(name)) for name in sorted(file.keys())), metadata)
     except (SafetensorError, RuntimeError, AttributeError, TypeError) as error:  # numbers that torch does not know
         raise DamagedError(f"cannot read the tensors of {path}: {error}") from None

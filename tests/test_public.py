@@ -174,7 +174,7 @@ def test_a_task_from_outside_that_cannot_be_evaluated(monkeypatch: pytest.Monkey
     other = replace(row, settings=replace(row.settings, name="other", aliases=()), evaluate=None, view=None)
     register_task(other)
     try:
-        monkeypatch.setattr("regard.tasks.verbs.task_of", lambda model: "other")
+        monkeypatch.setattr("regard.checkpoint.task_of", lambda model: "other")
         with pytest.raises(UsageError, match="there is no `evaluate` for models of the task 'other', such as demo"):
             regard.evaluate("demo")
         with pytest.raises(UsageError, match="there is no `view`"):

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from regard.config.aliases import drop_unheeded
-from regard.errors import CheckpointError, did_you_mean
+from regard.config.tasks import task_settings
+from regard.errors import CheckpointError, UsageError, did_you_mean
 
 MODEL = "model.safetensors"
 BUNDLED = ("demo",)
@@ -72,3 +73,12 @@ def stored_settings(name: str | Path) -> dict[str, Any]:
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, RecursionError):
         raise CheckpointError(f"{path} is damaged or no model of regard; name a run folder or its {MODEL}") from None
     return content
+
+
+def stored_task(name: str | Path) -> str:
+    """The task of a model, or nothing where its file does not say it."""
+    try:
+        return task_settings(stored_settings(name)["task"]).name
+    except (CheckpointError, UsageError, KeyError, TypeError):
+        find_model(name)  # what is not there is told
+        return ""

@@ -138,7 +138,8 @@ class Hypothesis:
     finish_reason: Literal["end", "length"]
     """`end`: the model closed the sentence. `length`: the limit did."""
     coverage: NDArray[np.float32] | None = field(default=None, compare=False)
-    """How much attention each source token got in all [K], if that was asked for and the engine told."""
+    """How much attention each source token got in all [K], if that was asked for and the engine told; or at least so much, where
+    it leaves no word unseen."""
 
 
 def refuse_idle(given: Mapping[str, object], values: Mapping[str, object]) -> None:
@@ -151,6 +152,12 @@ def refuse_idle(given: Mapping[str, object], values: Mapping[str, object]) -> No
         raise UsageError("`beam` has no effect with `sample`: each output is drawn, none is searched for")
     if "alpha" in given and values["length_penalty"] != "paper":
         raise UsageError(f"`alpha` has no effect with `length_penalty` {values['length_penalty']!r}; it is the paper's")
+
+
+def length_limit(source_length: int, settings: config.Decoding, max_positions: int, prefix_length: int = 0) -> int:
+    """The most steps an output may take, its end included; a function of the sentence and its prefix alone."""
+    own = int(min(settings.max_ratio * source_length, max_positions)) + settings.max_extra
+    return min(prefix_length + own, max_positions)
 
 
 class Engine(Protocol):

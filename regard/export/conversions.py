@@ -55,19 +55,32 @@ def _usual_folder() -> Path | None:
         return None
 
 
+def find_kept(made_from: str) -> Path | None:
+    """The conversion that was kept of a model of that fingerprint, if it is whole."""
+    cache = cache_folder()
+    kept = None if cache is None else _place(cache, made_from)
+    if kept is None or not is_whole(kept):
+        return None
+    with suppress(OSError):
+        os.utime(kept)  # used now
+    return kept
+
+
+def _place(cache: Path, made_from: str) -> Path:
+    return cache / f"{made_from[:40]}-{CONVERSION}"
+
+
 @contextmanager
 def converted(made_from: str, convert: Callable[[Path], bool]) -> Iterator[Path]:
     """A folder to load the conversion of a model from: the one that was kept, or one that `convert` writes now.
 
     `convert` tells whether the model is still the one of that fingerprint; only then it is kept, if there is room for it.
     """
-    cache = cache_folder()
-    kept = None if cache is None else cache / f"{made_from[:40]}-{CONVERSION}"
-    if kept is not None and is_whole(kept):
-        with suppress(OSError):
-            os.utime(kept)  # used now
-        yield kept
+    if (found := find_kept(made_from)) is not None:
+        yield found
         return
+    cache = cache_folder()
+    kept = None if cache is None else _place(cache, made_from)
     try:
         temporary = Path(mkdtemp(suffix=UNFINISHED, dir=cache))
     except OSError:  # a full disk, a cache on a read-only one

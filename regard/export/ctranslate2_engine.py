@@ -11,23 +11,27 @@ import os
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from regard import config
-from regard.checkpoint import find_model
+from regard.cancellation import check_cancelled
+from regard.config.stored import find_model
 from regard.data.batching import in_batches
 from regard.data.tokenizer import END, PAD, START, UNKNOWN
-from regard.decoding.options import Hypothesis, Search
+from regard.decoding.options import Hypothesis, Search, length_limit
 from regard.errors import CheckpointError, UsageError
-from regard.export.conversions import converted
-from regard.export.ctranslate2 import NAME, write_model
+from regard.export.conversions import converted, find_kept
+from regard.export.folder import CTRANSLATE2 as NAME
 from regard.export.folder import fingerprint, need, read_description
-from regard.tasks.task import Trained
-from regard.tasks.trained import load_trained
-from regard.tasks.translation.native import length_limit
+from regard.tasks.translation.warnings import is_suspect
+
+if TYPE_CHECKING:
+    from regard.tasks.task import Trained
 
 NO_PENALTY = 1e-6  # at exactly 0 CTranslate2 would search on until the first place of the beam ends
 NEAREST = 0.6  # length ** (0.6 α) falls nearest to ((5 + length) / 6) ** α for the lengths of sentences
@@ -38,7 +42,9 @@ SCORED_TOKENS = 512  # logits of so many positions are held at a time, by each t
 def open_engine(model: str | Path | Trained, int8: bool = False, threads: int = 0) -> CTranslate2Engine:
     """An engine for a model; that of a file is converted once and kept in this person's cache folder."""
     need(NAME)
-    if isinstance(model, Trained):
+    if not isinstance(model, str | Path):
+        from regard.export.ctranslate2 import write_model  # late, as below: it needs torch
+
         with tempfile.TemporaryDirectory(prefix="regard-") as temporary:
             write_model(model, Path(temporary))
             return CTranslate2Engine(Path(temporary), int8, threads)  # all is in memory once this returns
@@ -46,11 +52,20 @@ def open_engine(model: str | Path | Trained, int8: bool = False, threads: int = 
     made_from = fingerprint(file)
 
     def convert(folder: Path) -> bool:
+        from regard.export.ctranslate2 import write_model
+        from regard.tasks.trained import load_trained
+
         write_model(load_trained(file), folder, made_from=made_from)
         return fingerprint(file) == made_from  # else it changed meanwhile
 
     with converted(made_from, convert) as folder:
         return CTranslate2Engine(folder, int8, threads)
+
+
+def open_kept(made_from: str, int8: bool = False, threads: int = 0) -> CTranslate2Engine | None:
+    """An engine for the model file of that fingerprint, if it was converted before: without torch, and in no time."""
+    folder = find_kept(made_from)
+    return None if folder is None else CTranslate2Engine(folder, int8, threads)
 
 
 @dataclass(frozen=True)
@@ -61,6 +76,8 @@ class Finding:
     total: float
     attention: Sequence[Sequence[float]] = ()
     """Of every token to every source token, if asked for: [T, K]."""
+    known_from: int = 0
+    """The first of its rows that is told as it was."""
 
     @property
     def text(self) -> tuple[int, ...]:
@@ -115,6 +132,8 @@ class CTranslate2Engine:
         ]
         findings = self._find(sources, prefixes, limits, options, settings)
         ranked = self._ranked(sources, prefixes, findings, options)
+        if options.coverage:
+            self._tell_coverage(sources, ranked, findings, settings.batch_tokens)
         return [each or [Hypothesis((), 0.0, 0.0, (), "length")] for each in ranked]
 
     def _find(
@@ -167,8 +186,6 @@ class CTranslate2Engine:
         strength = {"paper": NEAREST * options.alpha, "mean": 1.0, "none": 0.0}[options.length_penalty] or NO_PENALTY
         waiting = []
         for job in jobs:
-            # In company, a beam's first step is told with the attention of another sentence (CTranslate2 4.8.4).
-            looked = options.coverage and (options.beam == 1 or len(job) == 1)
             results = self._translator.translate_batch(
                 [self._tokens(self._source, sources[index]) for index in job],
                 [self._tokens(self._target, prefixes[index]) for index in job] if prefixes[job[0]] else None,
@@ -180,17 +197,20 @@ class CTranslate2Engine:
                 suppress_sequences=never,
                 return_end_token=True,
                 return_scores=True,
-                return_attention=looked,
+                return_attention=options.coverage,
                 max_input_length=0,
                 max_decoding_length=max(limits[index] for index in job),
                 min_decoding_length=0,
             )
-            waiting += list(zip(job, results, strict=True))
-        for index, pending in waiting:
+            # In company, a beam's first step is told with the attention of another sentence (CTranslate2 4.8.4).
+            known = 0 if options.beam == 1 or len(job) == 1 else 1
+            waiting += [(index, result, known) for index, result in zip(job, results, strict=True)]
+        for index, pending, known in waiting:
+            check_cancelled()
             result = pending.result()
             attention = result.attention or [()] * len(result.hypotheses)
             found[index] = [
-                Finding(tuple(self._ids[token] for token in tokens), score * len(tokens) ** strength, rows)
+                Finding(tuple(self._ids[token] for token in tokens), score * len(tokens) ** strength, rows, known)
                 for tokens, score, rows in zip(result.hypotheses, result.scores, attention, strict=True)
                 if score * len(tokens) ** strength > IMPOSSIBLE
             ]
@@ -230,16 +250,56 @@ class CTranslate2Engine:
             ranked.append(sorted(hypotheses, key=lambda each: -each.score)[: options.nbest])
         return ranked
 
+    def _tell_coverage(
+        self,
+        sources: Sequence[Sequence[int]],
+        ranked: list[list[Hypothesis]],
+        findings: list[list[Finding]],
+        batch_tokens: int,
+    ) -> None:
+        """Of the best of each sentence, how much attention each source token got.
+
+        Where the first step's is not known, it is computed only if it may matter: more attention leaves no word unseen that
+        was seen without. It is what anything begins with, so that it is known after one step of any search.
+        """
+        untold: dict[int, NDArray[np.float32]] = {}
+        for index, (best, found) in enumerate(zip(ranked, findings, strict=True)):
+            if best:
+                own = next(each for each in found if each.text == best[0].tokens)
+                covered = coverage_of(own)
+                best[0] = replace(best[0], coverage=covered)
+                tokens = self._tokens(self._source, (*sources[index], END))
+                if own.text and own.known_from and covered is not None and is_suspect(covered, tokens):
+                    untold[index] = covered
+        jobs = self._jobs(list(untold), [len(sources[index]) + 1 for index in untold], 1, batch_tokens)
+        waiting = []
+        for job in jobs:
+            read = [self._tokens(self._source, sources[index]) for index in job]
+            results = self._translator.translate_batch(
+                read, asynchronous=True, beam_size=1, max_decoding_length=1, return_attention=True, max_input_length=0
+            )
+            waiting += list(zip(job, results, strict=True))
+        for index, pending in waiting:
+            check_cancelled()
+            first = np.array(pending.result().attention[0][0], dtype=np.float32)  # [K]
+            ranked[index][0] = replace(ranked[index][0], coverage=untold[index] + first)
+
     def _tokens(self, vocabulary: list[str], ids: Sequence[int]) -> list[str]:
         return [vocabulary[each] for each in ids]
 
 
 def hypothesis(found: Finding, total: float, parts: tuple[float, ...], options: Search) -> Hypothesis:
     score = total / options.penalty(len(found.tokens))
-    covered = None
-    if len(found.attention) == len(found.tokens):  # every token's, if it was asked for
-        covered = np.array(found.attention[: len(found.text)], dtype=np.float32).sum(0)
-    return Hypothesis(found.text, score, total, parts, "end" if found.tokens[-1] == END else "length", covered)
+    return Hypothesis(found.text, score, total, parts, "end" if found.tokens[-1] == END else "length")
+
+
+def coverage_of(found: Finding) -> NDArray[np.float32] | None:
+    """How much attention each source token got in all [K], of the steps that are known."""
+    if len(found.attention) != len(found.tokens):  # every token's, if it was asked for
+        return None
+    rows = np.array(found.attention, dtype=np.float32)  # [T, K]
+    covered: NDArray[np.float32] = rows[found.known_from : len(found.text)].sum(0)
+    return covered
 
 
 def read_vocabularies(folder: Path) -> tuple[list[str], list[str]]:

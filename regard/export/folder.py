@@ -11,15 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from regard import __version__, config, files
-from regard.checkpoint import BUNDLED_FOLDER, CHECKSUM, MODEL
+from regard import __version__, config
 from regard.config import recipes
+from regard.config.model_file import CHECKSUM
 from regard.config.paths import without_paths
+from regard.config.stored import BUNDLED_FOLDER, MODEL
 from regard.errors import CheckpointError, UsageError, install
-from regard.models.transformer import Transformer
-from regard.tasks.task import Trained
+
+if TYPE_CHECKING:  # what was exported before is used without torch
+    from regard.models.transformer import Transformer
+    from regard.tasks.task import Trained
 
 FORMAT = 1
 DESCRIPTION = "regard.json"
@@ -34,9 +37,8 @@ def need(*packages: str) -> None:
             raise UsageError(f"this needs {name}: {install('export')}")
 
 
-def refusal(trained: Trained, engine: str) -> str:
+def refusal(settings: config.Model, engine: str) -> str:
     """Why an engine cannot take a model, or nothing. In a graph of ONNX all can be said; CTranslate2 has layers of its own."""
-    settings = trained.recipe.model
     if type(settings) is not config.Transformer:  # a plug-in's may derive from it, yet compute otherwise
         return f"takes Transformers; this is a model of the architecture {settings.architecture!r}"
     if engine == CTRANSLATE2:
@@ -56,7 +58,7 @@ def refusal(trained: Trained, engine: str) -> str:
 
 def transformer_of(trained: Trained, engine: str) -> tuple[Transformer, config.Transformer]:
     """The model and its shape, if an engine can take them."""
-    if why := refusal(trained, engine):
+    if why := refusal(trained.recipe.model, engine):
         raise UsageError(f"{engine} {why}")
     return cast("Transformer", trained.model), cast("config.Transformer", trained.recipe.model)
 
@@ -126,6 +128,8 @@ def replacing(folder: Path) -> Iterator[Path]:
 
     Whatever fails or interrupts, an earlier export stays, at the worst under another name, which is said.
     """
+    from regard import files  # late: it brings locks, which cost every start some time
+
     folder = folder.resolve()
     require_ours(folder)
     temporary, old = (folder.with_name(f"{folder.name}.{os.getpid()}.{end}") for end in ("tmp", "old"))

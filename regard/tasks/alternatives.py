@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from regard.data.tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SHOWN = 10
 
@@ -28,6 +29,8 @@ class Alternatives:
 
 def alternatives(logits: Tensor, written: Sequence[int], tokenizer: Tokenizer) -> list[Alternatives]:
     """Of each position [T, V], the ten most probable tokens, and where the one stands that was written [T]."""
+    import torch
+
     probabilities = logits.float().softmax(-1)  # [T, V]
     best = probabilities.topk(min(SHOWN, logits.size(-1)))  # [T, 10]
     chosen = torch.tensor(list(written), device=logits.device).unsqueeze(1)  # [T, 1]

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from regard.checkpoint import BUNDLED_FOLDER, find_model
 from regard.config import Recipe, recipes, task_settings
 from regard.config.paths import BUNDLED
+from regard.config.stored import BUNDLED_FOLDER, find_model
 from regard.errors import UsageError, did_you_mean
 from regard.files import below
 

@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from regard.data.tokenizer import BYTES, UNKNOWN, Side, Tokenizer
 from regard.errors import RegardError, UsageError, did_you_mean
@@ -24,6 +22,9 @@ from regard.notes import note
 from regard.tasks.data_folder import with_data_folder
 from regard.tasks.texts import shown
 from regard.view.words import SPACE, has_spaces, texts_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MOST_LINES = 200_000  # of a text whose words are counted
 MOST_WORDS = 20_000
@@ -75,6 +76,8 @@ class WordVectors:
 
     def _means(self, ids: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """The mean embedding of each list of ids [W, D]."""
+        import torch
+
         flat = torch.tensor([each for own in ids for each in own], dtype=torch.long, device=self._table.device)
         starts = np.cumsum([0, *map(len, ids)][:-1] if ids else [])
         offsets = torch.tensor(starts, dtype=torch.long, device=self._table.device)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-from torch import nn
-
 from regard import config
 from regard.config import recipes
+from regard.config.model_file import read_whole
+from regard.config.stored import find_model, stored_task
 from regard.config.tasks import TASKS as SETTINGS
 from regard.config.tasks import names, task_settings
-from regard.data.prepare import Prepared
-from regard.data.prepare import prepare as prepare_with
 from regard.errors import UsageError, did_you_mean
-from regard.models.outline import outline
 
 if TYPE_CHECKING:
+    from torch import nn
+
+    from regard.data.prepare import Prepared
     from regard.tasks.task import Task
 
-M = TypeVar("M", bound=nn.Module)
+M = TypeVar("M", bound="nn.Module")
 
 _given: dict[str, Task] = {}  # rows from outside of the package
 
@@ -33,6 +35,24 @@ def find_task(name: str) -> Task:
         return _given[settings.name]
     row: Task = import_module(f"regard.tasks.{settings.room}.task").TASK
     return row
+
+
+def load_quickly(model: str | Path, wanted: str | None, options: Mapping[str, Any]) -> Any:
+    """What the room of a model's task loads without torch, on a CPU; None if it cannot: then the row's `load` does it.
+
+    Such a room has a module `quick`, whose `load` is given what the model file says, the model's name and options.
+    """
+    settings = names().get(stored_task(model))
+    if settings is None or settings.name in _given or wanted not in (None, settings.name):
+        return None
+    room = f"regard.tasks.{settings.room}"
+    if find_spec(f"{room}.quick") is None:
+        return None
+    load = import_module(f"{room}.quick").load
+    if not options.keys() <= signature(load).parameters.keys():
+        return None
+    stored = read_whole(find_model(model))
+    return None if stored is None else load(stored, model, **options)
 
 
 def all_tasks() -> list[Task]:
@@ -65,6 +85,8 @@ def register_architecture(
     `settings` is its `[model]`, a frozen dataclass derived from that of the task, and `sizes` what `model.size` stands for.
     To register the same class again, as a notebook's cell does that is run twice, replaces it.
     """
+    from torch import nn  # late, as below: a model may be at work without torch
+
     row = find_task(task)
     _check_architecture(name, settings, row)
 
@@ -132,6 +154,7 @@ def prepare(
     Recipe, `overrides` and `data` are what `regard.train` takes. `verify` reads all of what was there to see whether it is damaged.
     """
     settings = recipes.read(recipe, overrides, data)
+    from regard.data.prepare import prepare as prepare_with
     from regard.tasks.starting import read_start  # late: it needs this file
 
     start = read_start(settings)
@@ -144,6 +167,8 @@ def prepare(
 
 def count_parameters(settings: config.Model, *sizes: int) -> int:
     """How many numbers such a model learns; it is built without any memory for them."""
+    from regard.models.outline import outline
+
     with outline():
         model: nn.Module = build(settings, *sizes)
         return sum(parameter.numel() for parameter in model.parameters())

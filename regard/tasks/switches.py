@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from regard.attention.changes import change_of, changed
-from regard.attention.record import Record
 from regard.view.inside import SHOWN_POSITIONS, Inside, Stack, shape_of
+
+if TYPE_CHECKING:
+    from regard.attention.record import Record
 
 
 class Switchable:
@@ -25,10 +26,14 @@ class Switchable:
         The names are those of `model.model.attention_names()`, heads count from 0; `temperature` and `hard` are of every
         attention in the model. Only what this thread computes is changed.
         """
+        from regard.attention.changes import changed  # late: a model may be at work without torch
+
         return changed(self.model, off, temperature, hard)
 
     def heads_off(self) -> dict[str, list[list[int]]]:
         """By kind of attention, the heads of each layer that are switched off in this thread."""
+        from regard.attention.changes import change_of
+
         return {
             kind: [list(change_of(self.model.get_submodule(module)).off) for module in modules]
             for kind, modules in self.model.attention_names().items()

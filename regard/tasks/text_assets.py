@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard import config
-from regard.checkpoint import StoredAssets
 from regard.config.sections import convert
 from regard.data.tokenizer import Tokenizer
 from regard.errors import DataError, shown
+
+if TYPE_CHECKING:
+    from regard.checkpoint import StoredAssets
 
 ALL_WORDS = 30_000
 
 
 def read_tokenizer(stored: StoredAssets) -> Tokenizer:
     """As `Tokenizer.to_dict` wrote it."""
-    return Tokenizer.from_dict(require(stored.content, "tokenizer", Mapping[str, str]))
+    return tokenizer_in(stored.content)
+
+
+def tokenizer_in(content: Mapping[str, Any]) -> Tokenizer:
+    """The same of what a model file says in JSON."""
+    return Tokenizer.from_dict(require(content, "tokenizer", Mapping[str, str]))
 
 
 def require(content: Mapping[str, Any], name: str, kind: Any) -> Any:

@@ -9,12 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
 
 from regard import config
 from regard.cancellation import check_cancelled
@@ -31,6 +29,9 @@ from regard.tasks.neighbours import (
     with_own_token,
 )
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
+
+if TYPE_CHECKING:  # a model may be at work without torch, until somebody wants to see vectors
+    from torch import Tensor, nn
 
 Vector: TypeAlias = NDArray[np.float32]
 
@@ -89,6 +90,8 @@ def pool_windows(pool: str, vectors: Tensor, counts: Sequence[int]) -> Tensor:
         return vectors.amax(0)
     if pool == "last":
         return vectors[-1]
+    import torch
+
     weights = torch.tensor(counts if pool == "mean" else [1] * len(counts), dtype=vectors.dtype)
     return (vectors * (weights / weights.sum())[:, None]).sum(0)
 
@@ -187,6 +190,8 @@ class TextVectors(ABC):
 
     def _pooled(self, windows: Sequence[Window], pool: str) -> list[Tensor]:
         """Of each window its vector [D]; windows of similar length are read together."""
+        import torch
+
         found: list[Tensor] = [torch.empty(0)] * len(windows)
         with torch.inference_mode():
             for batch in in_batches([len(window.ids) for window in windows], BATCH_TOKENS, 1):
@@ -200,6 +205,8 @@ class TextVectors(ABC):
     def _joined(self, vectors: Sequence[Tensor], windows: Sequence[Window], pool: str) -> Vector:
         if not windows:
             return np.zeros(self.width, dtype=np.float32)
+        import torch
+
         whole = (
             vectors[0]
             if len(vectors) == 1

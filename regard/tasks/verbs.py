@@ -7,21 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-import torch
-
-from regard.checkpoint import BUNDLED_FOLDER, find_model, store_scores, task_of
 from regard.config import task_settings
+from regard.config.stored import BUNDLED_FOLDER, find_model
 from regard.errors import UsageError
-from regard.tasks.registry import find_task, own_options
-from regard.tasks.task import Result, Scored, Seen, Task
+from regard.tasks.registry import find_task, load_quickly, own_options
 from regard.tasks.texts import LOOK_AHEAD
-from regard.tasks.trained import load_trained
 from regard.view.document import check_name
 
 if TYPE_CHECKING:
     from regard.tasks.classification.classifier import Classifier
     from regard.tasks.image_classification.recognizer import Recognizer
     from regard.tasks.language_model.generator import TextGenerator
+    from regard.tasks.task import Result, Scored, Seen, Task
     from regard.tasks.translation.translator import Translator
 
 
@@ -58,6 +55,14 @@ def load(model: str | Path, device: str = "cpu", *, task: str | None = None, **o
     `workers` processes share many sentences, 0 means one for each core.
     """
     wanted = None if task is None else task_settings(task)
+    if device == "cpu":
+        quick = load_quickly(model, None if wanted is None else wanted.name, options)
+        if quick is not None:
+            return quick
+    import torch  # late: what is converted already is at work before it would be imported
+
+    from regard.tasks.trained import load_trained
+
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # of a word that torch does not know, of a GPU that is not there
@@ -118,6 +123,8 @@ def evaluate(
         if on_result is not None:
             on_result(result)
     if save:
+        from regard.checkpoint import store_scores
+
         store_scores(file, {each.name: each.stored() for each in results})
     return Evaluation(str(model), tuple(results))
 
@@ -156,6 +163,8 @@ def view(
 
 def row_of(model: str | Path) -> Task:
     """The row of a model's task."""
+    from regard.checkpoint import task_of
+
     return find_task(task_of(model))
 
 

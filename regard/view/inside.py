@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-from regard.attention.record import Record
 from regard.view.arrays import pack, pack_probabilities
 from regard.view.words import texts_of, words_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from regard.attention.record import Record
 
 AXES = {
     "vectors": 2, "positions": 2, "query": 3, "key": 3, "value": 3, "scores": 3, "head_outputs": 3, "added": 2, "normed": 2,

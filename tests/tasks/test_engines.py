@@ -33,10 +33,10 @@ from regard.tasks.task import Trained
 from regard.tasks.trained import load_trained, save_trained
 from regard.tasks.translation import workers as workers_module
 from regard.tasks.translation.assets import TranslationAssets
-from regard.tasks.translation.engine import choose_engine
+from regard.tasks.translation.engine import choose_engine, native_of
 from regard.tasks.translation.native import Native
 from regard.tasks.translation.translator import Translator
-from regard.tasks.translation.workers import WorkerPool, native_of
+from regard.tasks.translation.workers import WorkerPool
 from tests.conftest import made_up_sentences, taught
 
 ROOT = Path(__file__).parents[2]

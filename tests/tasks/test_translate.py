@@ -10,11 +10,11 @@ import torch
 
 from regard import config
 from regard.data.prepare import Prepared
+from regard.decoding.options import length_limit
 from regard.evaluation.scores import score
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.registry import build, prepare
 from regard.tasks.translation.evaluation import file_test_set, hypotheses, recipe_test_sets
-from regard.tasks.translation.native import length_limit
 from regard.tasks.translation.training import TranslationTraining
 from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences

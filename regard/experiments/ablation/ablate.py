@@ -14,7 +14,7 @@ from regard.experiments.ablation.rows import read_rows
 from regard.experiments.ablation.running import Ablation, chosen_test_set
 from regard.experiments.ablation.table import Table, draw, tabulate
 from regard.notes import note
-from regard.tasks.translation.workers import cores
+from regard.tasks.translation.engine import cores
 
 FOLDERS = {"parts": "parts"}  # what a preset's folder ends in; others are ablations as they always were
 

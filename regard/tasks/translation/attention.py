@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.attention.record import Record
 from regard.errors import UsageError
 from regard.tasks.alternatives import Alternatives
 from regard.tasks.translation.warnings import alignment_layer, coverage, repeated_words, spelled_words, unseen_words
@@ -23,6 +22,8 @@ from regard.view.words import merge, words_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from regard.attention.record import Record
 
 KINDS = ("cross", "encoder", "decoder")
 START, END = "<s>", "</s>"

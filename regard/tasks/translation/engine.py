@@ -8,19 +8,17 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard import config
-from regard.attention.changes import is_changed
 from regard.decoding.options import Engine, Hypothesis, Search
 from regard.errors import CheckpointError, UsageError, did_you_mean, install
 from regard.export.folder import CTRANSLATE2, refusal
-from regard.models.int8 import in_int8
-from regard.models.shortlist import Shortlists
-from regard.models.transposed import transpose_weights
-from regard.tasks.task import Trained
-from regard.tasks.translation.native import Native
-from regard.tasks.translation.workers import WorkerPool, cores, native_of
+
+if TYPE_CHECKING:  # what needs torch is imported when our own search is made
+    from regard.tasks.task import Trained
+    from regard.tasks.translation.native import Native
+    from regard.tasks.translation.workers import WorkerPool
 
 ENGINES = ("native", "ctranslate2", "auto")
 VARIABLE = "REGARD_ENGINE"  # what `auto` means for somebody who always wants the same
@@ -41,8 +39,7 @@ class FastEngine:
         """Which of the two searches with these options, in this thread, at this moment."""
         if options.sample:
             return self.native
-        changed = "native" in vars(self) and (ours := native_of(self.native)) is not None and is_changed(ours.model)
-        return self.native if changed else self.fast
+        return self.native if "native" in vars(self) and is_changed(self.native) else self.fast
 
     def decode(
         self,
@@ -52,6 +49,23 @@ class FastEngine:
         prefixes: Sequence[Sequence[int]] | None = None,
     ) -> list[list[Hypothesis]]:
         return self.chosen(options).decode(sources, options, settings, prefixes)
+
+
+def is_changed(engine: Engine) -> bool:
+    """Whether the model that our own search decodes with is changed in this thread."""
+    from regard.attention import changes
+
+    native = native_of(engine)
+    return native is not None and changes.is_changed(native.model)
+
+
+def native_of(engine: Engine) -> Native | None:
+    """The search of our own that decodes, be it shared among processes; None if another program does."""
+    from regard.tasks.translation.native import Native
+    from regard.tasks.translation.workers import WorkerPool
+
+    inner = engine.engine if isinstance(engine, WorkerPool) else engine
+    return inner if isinstance(inner, Native) else None
 
 
 def watched_of(engine: Engine, options: Search) -> Native | None:
@@ -72,17 +86,14 @@ def choose_engine(
     `trained` is left as it is. On a CPU the native engine computes with a copy of its model whose linear layers have weights
     of their own, turned round in memory or in 8 bits; all else is shared: embeddings, norms, biases and positions.
     """
-    if engine == "auto":
-        engine = os.environ.get(VARIABLE) or "auto"
-    if engine not in ENGINES:
-        raise UsageError(f"no engine {engine!r}.{did_you_mean(engine, ENGINES)} There are {', '.join(ENGINES)}")
+    engine = meant(engine)
     if trained.model.device.type != "cpu" and (int8 or shortlist or engine == "ctranslate2"):
         raise UsageError(
             f"`int8`, `shortlist` and the engine ctranslate2 are for the CPU; leave them out, or the device {trained.model.device}"
         )
     if shortlist and engine == "ctranslate2":
         raise UsageError("`shortlist` is of the native engine; leave it out, or `engine` ctranslate2")
-    why = "as asked" if engine != "auto" else reason_against(trained, shortlist)
+    why = "as asked" if engine != "auto" else reason_against(trained.recipe.model, str(trained.model.device), shortlist)
     if engine == "ctranslate2" or (engine == "auto" and not why):
         from regard.export.ctranslate2_engine import open_engine
 
@@ -100,26 +111,46 @@ def choose_engine(
     return chosen
 
 
+def meant(engine: str) -> str:
+    """The engine of that name; `auto` may stand for another."""
+    if engine == "auto":
+        engine = os.environ.get(VARIABLE) or "auto"
+    if engine not in ENGINES:
+        raise UsageError(f"no engine {engine!r}.{did_you_mean(engine, ENGINES)} There are {', '.join(ENGINES)}")
+    return engine
+
+
+def cores() -> int:
+    """CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
 def threads() -> int:
     """Of one process, as torch would count them: OMP_NUM_THREADS, or the cores."""
     named = os.environ.get("OMP_NUM_THREADS", "")
     return int(named) if named.isdecimal() and int(named) else cores()
 
 
-def reason_against(trained: Trained, shortlist: bool) -> str:
+def reason_against(settings: config.Model, device: str, shortlist: bool) -> str:
     """Why CTranslate2 is not used though nobody asked for another engine; empty if it is."""
     if sys.modules.get(CTRANSLATE2, True) is None or find_spec(CTRANSLATE2) is None:
         return f"ctranslate2 is not installed: {install('serve')}"
-    if trained.model.device.type != "cpu":
-        return f"on the device {trained.model.device}"
+    if not device.startswith("cpu"):
+        return f"on the device {device}"
     if shortlist:
         return "`shortlist` is its own"
-    why = refusal(trained, CTRANSLATE2)
+    why = refusal(settings, CTRANSLATE2)
     return f"{CTRANSLATE2} {why}" if why else ""
 
 
 def native_engine(trained: Trained, name: str | Path, int8: bool, shortlist: bool, workers: int) -> Native | WorkerPool:
     """Our own search, in one process or in several."""
+    from regard.models.int8 import in_int8
+    from regard.models.shortlist import Shortlists
+    from regard.models.transposed import transpose_weights
+    from regard.tasks.translation.native import Native
+    from regard.tasks.translation.workers import WorkerPool
+
     if shortlist and trained.assets.lexicon is None:
         raise UsageError(
             f"{name} carries no lexicon to make shortlists from, as models do that are trained now, or go on training. "

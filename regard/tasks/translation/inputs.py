@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from regard import config
 from regard.config.translation import tag_of
 from regard.data.tokenizer import UNKNOWN, Tokenizer
-from regard.decoding.options import Engine, Search, check_values, refuse_idle
+from regard.decoding.options import Engine, Search, check_values, length_limit, refuse_idle
 from regard.errors import UsageError, did_you_mean
 from regard.evaluation.scores import language_code
-from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
 from regard.tasks.texts import shown
 from regard.tasks.translation.confidence import told_calibration
-from regard.tasks.translation.engine import FastEngine
-from regard.tasks.translation.native import Native, length_limit
+from regard.tasks.translation.engine import FastEngine, native_of
 from regard.tasks.translation.protection import Protected, protected, require_placeholders
 from regard.tasks.translation.results import Options
 from regard.tasks.translation.splitting import Part, split_text
-from regard.tasks.translation.workers import native_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack  # part of typing only from Python 3.11 on
+
+    from regard.models.encoder_decoder import EncoderDecoder as Model
 
 OF_TEXT = ("prefix", "split", "protect", "warnings")  # options that the search knows nothing of
 
@@ -34,23 +34,28 @@ OF_TEXT = ("prefix", "split", "protect", "warnings")  # options that the search 
 class TranslationInput:
     """A model, its tokenizer and its recipe: what is read of a text, and how the search was asked to go about it."""
 
-    model: Model
     recipe: config.TranslationRecipe
 
     def __init__(
         self,
-        model: Model,
+        model: Model | None,
         tokenizer: Tokenizer,
         recipe: config.TranslationRecipe,
         provenance: dict[str, Any] | None = None,
         engine: Engine | None = None,
     ) -> None:
         """An engine of our own has the model in the form that it computes with; that one is then looked at and scored with
-        too, so that `model` itself is held no longer than its owner does."""
-        self.engine = Native(model) if engine is None else engine
-        native = native_of(self.engine.native if isinstance(self.engine, FastEngine) else self.engine)
-        computing = native.model if native is not None and isinstance(native.model, Model) else model
-        self.model, self.tokenizer, self.recipe = computing.eval(), tokenizer, recipe
+        too, so that `model` itself is held no longer than its owner does. Without `model`, the engine must have it."""
+        if engine is None:
+            from regard.tasks.translation.native import Native  # late, as in all of a translator: text needs no torch
+
+            if model is None:
+                raise UsageError("a translator needs a model, or an engine that has one")
+            engine = Native(model)
+        self.engine, self._given = engine, model
+        self.tokenizer, self.recipe = tokenizer, recipe
+        if model is not None:
+            model.eval()
         self.provenance = provenance or {}
         self.longest = told_count(self.provenance, "source_tokens", recipe.data.max_tokens)
         self.sentences = told_count(self.provenance, "source_sentences", 1)
@@ -61,6 +66,24 @@ class TranslationInput:
         """Before every source: into which language."""
         if len(self.targets) > 1:
             self._turn(self.targets[0])
+
+    @cached_property
+    def model(self) -> Model:
+        """As our own search computes with it. Where another program decodes, it is read when it is first asked for."""
+        from regard.models.encoder_decoder import EncoderDecoder
+
+        native = native_of(self.engine.native if isinstance(self.engine, FastEngine) else self.engine)
+        own = native.model if native is not None and isinstance(native.model, EncoderDecoder) else self._given
+        self._given = None
+        if own is None:
+            raise UsageError("the engine of this translator has no model to look into")
+        return own.eval()
+
+    @property
+    def max_positions(self) -> int:
+        """As many tokens a source or an output may have, with its end."""
+        engine = self.engine.fast if isinstance(self.engine, FastEngine) else None
+        return int(getattr(engine, "max_positions", 0)) or self.model.max_positions
 
     @property
     def targets(self) -> list[str]:
@@ -154,9 +177,9 @@ class TranslationInput:
         return max(map(len, self._encoded([part, part.plain()] if part.values else [part]))) - len(self.tags)
 
     def _check_length(self, ids: list[int], what: str, remedy: str = "Give it in parts.") -> None:
-        if len(ids) + 1 > self.model.max_positions:
+        if len(ids) + 1 > self.max_positions:
             raise UsageError(
-                f"the {what} has {len(ids)} tokens; the model's position table ends at {self.model.max_positions - 1}."
+                f"the {what} has {len(ids)} tokens; the model's position table ends at {self.max_positions - 1}."
                 f" {remedy}"
             )
 
@@ -181,7 +204,7 @@ class TranslationInput:
         for number, part in enumerate(protected(texts, self._protects(options))):
             for each in (part, part.plain()) if part.values else (part,):  # read again if a value is lost
                 (ids,) = self._encoded([each])
-                limit = length_limit(len(ids), settings, self.model.max_positions, 0 if number else prefix)
+                limit = length_limit(len(ids), settings, self.max_positions, 0 if number else prefix)
                 yield len(ids) + 1, limit
 
 

@@ -17,7 +17,7 @@ from regard.attention.record import record
 from regard.data.batching import in_batches, pad
 from regard.data.tokenizer import END, PAD, START, UNKNOWN
 from regard.decoding.candidates import StepCallback
-from regard.decoding.options import Hypothesis, Search, SpecialTokens
+from regard.decoding.options import Hypothesis, Search, SpecialTokens, length_limit
 from regard.decoding.search import search
 from regard.decoding.steppable import Steppable
 from regard.models.encoder_decoder import EncoderDecoder as Model
@@ -63,12 +63,6 @@ def coverages(
     weights = seen["model"]["weights"].mean(1).cpu().numpy()  # [S, H, T + 1, K + 1] → [S, T + 1, K + 1]
     lengths = zip(map(len, sources), map(len, targets), strict=True)
     return [coverage(weights[row, : target + 1, : source + 1]) for row, (source, target) in enumerate(lengths)]
-
-
-def length_limit(source_length: int, settings: config.Decoding, max_positions: int, prefix_length: int = 0) -> int:
-    """The most steps an output may take, its end included; a function of the sentence and its prefix alone."""
-    own = int(min(settings.max_ratio * source_length, max_positions)) + settings.max_extra
-    return min(prefix_length + own, max_positions)
 
 
 class Decodable(Steppable, Protocol):

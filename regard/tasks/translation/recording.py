@@ -7,29 +7,24 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
 from regard import config
-from regard.attention.record import record
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.options import Hypothesis, Search
-from regard.decoding.trace import Trace
 from regard.errors import UsageError
-from regard.tasks.alternatives import alternatives
 from regard.tasks.switches import Switchable
 from regard.tasks.texts import shown
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.engine import FastEngine, watched_of
 from regard.tasks.translation.inputs import TranslationInput
-from regard.tasks.translation.native import Native, known_pairs
 from regard.tasks.translation.protection import protected
 from regard.tasks.translation.results import Options
-from regard.tasks.translation.search_steps import search_steps
 from regard.view.inside import SHOWN_POSITIONS, Stack, shape_of
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
+
+    from regard.decoding.trace import Trace
 
 
 class AttentionRecording(TranslationInput, Switchable):
@@ -82,6 +77,8 @@ class AttentionRecording(TranslationInput, Switchable):
 
         `temperature` and `hard` are of every attention in the model. Only what this thread computes is changed.
         """
+        from regard.tasks.translation.native import Native
+
         engine = self.engine.native if isinstance(self.engine, FastEngine) else self.engine
         if not isinstance(engine, Native) and (off or hard or temperature != 1.0):
             raise UsageError("only the native engine in one process can be changed; load without engine and workers")
@@ -97,6 +94,8 @@ class AttentionRecording(TranslationInput, Switchable):
         return parts
 
     def _attention(self, parts: list[str], part: int, options: Options) -> Attention:
+        from regard.tasks.translation.search_steps import search_steps
+
         search, settings = self.search_options(**options)
         prefix = self._prefix(options) if part == 0 else []
         (read,) = protected([parts[part]], self._protects(options))
@@ -125,6 +124,9 @@ class AttentionRecording(TranslationInput, Switchable):
 
         They are one search, unless another program decodes: it cannot be watched, and ours is made beside it.
         """
+        from regard.decoding.trace import Trace
+        from regard.tasks.translation.native import Native
+
         native, trace = watched_of(self.engine, search), Trace(search.width)
         best = None if native else self.engine.decode([source_ids], search, settings, [prefix])[0][0]
         watched = (native or Native(self.model)).decode([source_ids], search, settings, [prefix], trace)[0][0]
@@ -132,6 +134,11 @@ class AttentionRecording(TranslationInput, Switchable):
 
     def _look(self, text: str, source_ids: list[int], written: list[int], shown: Tokenizer) -> Attention:
         """What the model attends to when it writes a known target, as a tokenizer shows it."""
+        import torch
+
+        from regard.attention.record import record
+        from regard.tasks.alternatives import alternatives
+
         with record(self.model) as seen:  # one position for each token that was written
             logits = self._logits(source_ids, written[:-1])
         names = self.attention_names()
@@ -158,6 +165,10 @@ class AttentionRecording(TranslationInput, Switchable):
 
     def _logits(self, source_ids: list[int], target_ids: list[int]) -> Tensor:
         """Logits [T, V] of every position of a known target; the last is the end's."""
+        import torch
+
+        from regard.tasks.translation.native import known_pairs
+
         self._check_length(source_ids, "source")
         with torch.inference_mode():
             states = self.model(*known_pairs(self.model, [source_ids], [target_ids]))

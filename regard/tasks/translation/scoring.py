@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from regard.cancellation import check_cancelled
 from regard.data.batching import in_batches
 from regard.errors import UsageError
 from regard.tasks.texts import Texts, shown
 from regard.tasks.translation.inputs import TranslationInput
-from regard.tasks.translation.native import log_probabilities
 from regard.tasks.translation.results import PairScore
-
-if TYPE_CHECKING:
-    pass  # part of typing only from Python 3.11 on
 
 
 class PairScoring(TranslationInput):
@@ -47,6 +43,8 @@ class PairScoring(TranslationInput):
         for source, target in zip(read, written, strict=True):
             self._check_length(source, "source")
             self._check_length(target, "target")
+        from regard.tasks.translation.native import log_probabilities
+
         found: dict[int, list[float]] = {}
         lengths = [1 + max(map(len, pair)) for pair in zip(read, written, strict=True)]
         for batch in in_batches(lengths, self.recipe.decoding.batch_tokens, 1):

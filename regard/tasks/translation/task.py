@@ -19,7 +19,7 @@ from regard.notes import detail
 from regard.tasks.task import DryRunner, Task, Trained
 from regard.tasks.translation import verbs
 from regard.tasks.translation.assets import TranslationAssets, open_prepared
-from regard.tasks.translation.engine import about, choose_engine
+from regard.tasks.translation.engine import about, choose_engine, cores
 from regard.tasks.translation.exporting import export
 from regard.tasks.translation.glass_box import GLASS_BOX
 from regard.tasks.translation.judging import JUDGE, examples_of
@@ -31,7 +31,6 @@ from regard.tasks.translation.training import (
     survey,
 )
 from regard.tasks.translation.translator import Translator
-from regard.tasks.translation.workers import cores
 
 if TYPE_CHECKING:  # what an extra installs
     from fastapi import FastAPI

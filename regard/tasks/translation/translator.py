@@ -11,24 +11,19 @@ from itertools import repeat
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from regard import config
 from regard.cancellation import check_cancelled
 from regard.data.batching import in_batches, pad
-from regard.data.mixture import read_split
 from regard.data.sentences import space_between
 from regard.data.tokenizer import END, Side
 from regard.decoding.options import Hypothesis, Search
 from regard.errors import UsageError
-from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.tasks.provenance import told_range
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.confidence import confidence
 from regard.tasks.translation.engine import about
 from regard.tasks.translation.inputs import check_flags
-from regard.tasks.translation.native import coverages
 from regard.tasks.translation.protection import Protected, lost_values, protected
 from regard.tasks.translation.recording import AttentionRecording
 from regard.tasks.translation.results import Options, Translation, concatenate
@@ -38,13 +33,13 @@ from regard.tasks.translation.warnings import USUAL_RATIO, Doubt, doubts
 from regard.tasks.vectors import Reading, TextVectors, Window
 
 if TYPE_CHECKING:
+    from torch import Tensor, nn
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
 
 
 class Translator(PairScoring, AttentionRecording, TextVectors):
     """A model, its tokenizer and its recipe, ready to translate."""
 
-    model: Model
     recipe: config.TranslationRecipe
     sides = ("source", "target")
 
@@ -128,6 +123,8 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         covered = {number: best[0].coverage for number, best in enumerate(decoded) if best[0].coverage is not None}
         untold = [number for number in range(len(decoded)) if number not in covered]
         if untold and "cross" in self.model.attention_names():
+            from regard.tasks.translation.native import coverages
+
             lengths = [1 + max(len(sources[number]), len(targets[number])) for number in untold]
             for batch in in_batches(lengths, self.recipe.decoding.batch_tokens, 1):
                 check_cancelled()
@@ -191,6 +188,8 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         return Reading([Window([*ids, END], len(ids) + 1) for ids in encoded])
 
     def _states(self, windows: Sequence[Window]) -> Tensor:
+        import torch
+
         ids = pad([np.array(window.ids, dtype=np.int64) for window in windows])  # [S, K]
         return self.model.encoder_states(torch.from_numpy(ids).to(self.model.device))
 
@@ -198,6 +197,8 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         return (self.model.source_embedding if side == "source" else self.model.target_embedding).table
 
     def _training_lines(self, recipe: config.TranslationRecipe, side: Side) -> Iterator[str]:
+        from regard.data.mixture import read_split
+
         pairs = read_split(recipe.data, "train")
         return (source if side == "source" else target for source, target in pairs)
 

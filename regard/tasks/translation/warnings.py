@@ -6,7 +6,8 @@ that are not covered, of whole translations 2 %; of 103 others, longer, 92 % and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Literal
@@ -22,6 +23,7 @@ ALONE, TOGETHER = 0.15, 0.3
 """A word is unseen if its tokens got less attention than this in all, alone or with an unseen neighbour."""
 LONG_ENOUGH = 5  # tokens of a source whose translation can be called short or long
 USUAL_RATIO = (0.35, 3.0)  # target tokens for each of the source, where the model file does not say what is usual
+_PUNCTUATION = re.compile(r"[!-/:-@[-`{-~]*").fullmatch
 COPIED = 4  # words that are in the source too: fewer may be a name
 
 
@@ -74,11 +76,14 @@ def coverage(weights: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
     return covered
 
 
-def unseen_words(covered: NDArray[np.floating[Any]], source_tokens: Sequence[str]) -> list[tuple[int, ...]]:
-    """Runs of source words that were hardly looked at, by the coverage [K] of the tokens."""
-    texts = texts_of(list(source_tokens))
+def unseen_words(
+    covered: NDArray[np.floating[Any]], source_tokens: Sequence[str], counts: Callable[[str], bool] | None = None
+) -> list[tuple[int, ...]]:
+    """Runs of source words that were hardly looked at, by the coverage [K] of the tokens; only words that `counts`, unless
+    given those with a letter or digit, are among them."""
+    texts, counts = texts_of(list(source_tokens)), counts or _matters
     amounts = [
-        float(covered[word.first : word.end].mean()) if _matters(text) else np.inf
+        float(covered[word.first : word.end].mean()) if counts(text) else np.inf
         for word, text in zip(words_of(list(source_tokens)), texts, strict=True)
     ]
     runs = []
@@ -87,6 +92,11 @@ def unseen_words(covered: NDArray[np.floating[Any]], source_tokens: Sequence[str
         if low and (len(run) > 1 or amounts[run[0]] < ALONE):
             runs.append(run)
     return runs
+
+
+def is_suspect(covered: NDArray[np.floating[Any]], source_tokens: Sequence[str]) -> bool:
+    """Whether `unseen_words` may find any by this coverage, whatever the placeholders among the tokens stand for."""
+    return bool(unseen_words(covered, source_tokens, lambda word: word not in SPECIAL and not _PUNCTUATION(word)))
 
 
 def spelled_words(tokens: Sequence[str]) -> list[tuple[int, ...]]:

@@ -9,10 +9,8 @@ of them; meanwhile the process that started them works itself.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import shutil
 import signal
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -34,11 +32,6 @@ from regard.models.sharing import copy_for_processes
 from regard.tasks.translation.native import Native
 
 Answers = list[list[Hypothesis]]
-
-
-def cores() -> int:
-    """CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 class WorkerPool:
@@ -111,12 +104,6 @@ class WorkerPool:
             threading.Thread(target=_tell, args=(told, sent, self.workers), daemon=True).start()
             self._pool = ProcessPoolExecutor(self.workers, afresh, _begin, (told,))
         return self._pool
-
-
-def native_of(engine: Engine) -> Native | None:
-    """The search of our own that decodes, be it shared among processes; None if another program does."""
-    inner = engine.engine if isinstance(engine, WorkerPool) else engine
-    return inner if isinstance(inner, Native) else None
 
 
 Work = tuple[Sequence[Sequence[int]], Search, config.Decoding, Sequence[Sequence[int]]]
