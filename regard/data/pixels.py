@@ -155,8 +155,11 @@ class Report:
         return lines
 
     def _lonely(self) -> Iterator[str]:
+        none = [label for label in self.labels if not self.train.labels[label]]
         once = [label for label in self.labels if self.train.labels[label] == 1]
         never = [label for label in self.labels if not self.valid.labels[label]]
+        if none:
+            yield f"every training picture is broken: {', '.join(none[:SHOWN])}; these labels cannot be learned"
         if once:
             yield f"only one training picture: {', '.join(once[:SHOWN])}"
         if never:

@@ -92,6 +92,23 @@ def test_what_is_wrong_is_counted_and_named(tmp_path: Path) -> None:
     assert "not in the validation pictures: " in told
 
 
+def test_a_label_without_a_whole_picture_is_named(tmp_path: Path) -> None:
+    folder = write_folders(tmp_path / "train", 30, 1)
+    (folder / "ghost").mkdir()
+    for number in range(3):
+        (folder / "ghost" / f"{number}.png").write_bytes(b"")
+    told = prepared_from(tmp_path, train=["train"]).report.lines()
+    assert "every training picture is broken: ghost; these labels cannot be learned" in told
+
+
+def test_a_label_that_only_the_validation_has_is_named_with_its_file(tmp_path: Path) -> None:
+    write_folders(tmp_path / "train", 30, 1)
+    other = write_folders(tmp_path / "valid", 6, 2)
+    (other / "bar").rename(other / "bars")
+    with pytest.raises(DataError, match=r"valid/bars/0000\.png has the label 'bars', which data\.train lacks.*'bar'"):
+        prepared_from(tmp_path, train=["train"], valid=["valid"])
+
+
 def test_a_table_leads_out_of_no_folder(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("../../etc/passwd\tcat\n")
     data = config.LabelledPictures(train=("t.tsv",), folder=str(tmp_path))
@@ -144,6 +161,25 @@ def test_every_kind_of_picture_becomes_bytes(mode: str) -> None:
         pixels = see(image, data).pixels
         assert pixels.shape == (8, 8, data.channels)
         assert np.abs(pixels.astype(int) - (40_000 >> 8 if sixteen else 255)).max() <= 1
+
+
+@pytest.mark.parametrize("colour", [True, False])
+def test_files_of_print_and_science_are_read(colour: bool) -> None:
+    """Four inks, 16 bits, and a palette of which one colour is glass."""
+    data = config.LabelledPictures(size=8, colour=colour)
+    ink, deep, glass = io.BytesIO(), io.BytesIO(), io.BytesIO()
+    Image.new("RGB", (8, 8), (200, 200, 200)).convert("CMYK").save(ink, "JPEG", quality=95)
+    assert np.abs(see(ink.getvalue(), data).pixels.astype(int) - 200).max() <= 6
+    Image.fromarray(np.full((8, 8), 40_000, dtype=np.uint16)).save(deep, "PNG")
+    assert (see(deep.getvalue(), data).pixels == 40_000 >> 8).all()
+    palette = Image.new("P", (8, 8), 1)
+    palette.putpalette([0, 0, 0, 50, 50, 50])
+    palette.paste(0, (0, 0, 8, 4))
+    palette.save(glass, "PNG", transparency=0)
+    seen = see(glass.getvalue(), data)
+    assert seen.transparent
+    assert (seen.pixels[:4] == 255).all()
+    assert (seen.pixels[4:] == 50).all()
 
 
 def test_what_is_transparent_lies_on_white() -> None:

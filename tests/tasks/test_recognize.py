@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,40 @@ def test_takes_paths_images_and_arrays_alike(run: Path, tmp_path: Path) -> None:
     assert model.recognize(picture).label in LABELS
     with pytest.raises(UsageError, match="a path, a PIL image or an array"):
         model.recognize(3)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda picture: picture[:, :, None],
+        lambda picture: picture[:, :, None].repeat(3, 2),
+        lambda picture: np.concatenate([picture[:, :, None].repeat(3, 2), np.full((SIDE, SIDE, 1), 255, np.uint8)], 2),
+        lambda picture: picture.astype(np.float32) / 255,
+        lambda picture: picture.astype(np.float64)[:, :, None].repeat(3, 2) / 255,
+    ],
+)
+def test_arrays_of_every_shape_are_the_same_picture(run: Path, other: Callable[[Any], Any]) -> None:
+    picture = shapes(1, 3)[0][0]
+    model = regard.load(run)
+    assert model.see(other(picture)).shape == (SIDE, SIDE, 1)
+    assert np.abs(model.see(other(picture)).astype(int)[:, :, 0] - picture).max() <= 1  # grey of grey may round
+    assert model.recognize(other(picture)).label == model.recognize(picture).label
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((SIDE, SIDE, 2), np.uint8), r"\[height, width, 1, 3 or 4\]"),
+        (np.zeros((3, SIDE, SIDE), np.uint8), r"the shape \(3, 12, 12\)"),
+        (np.zeros((0, 4), np.uint8), r"the shape \(0, 4, 1\)"),
+        (np.zeros((1, SIDE, SIDE, 3), np.uint8), r"the shape \(1, 12, 12, 3\)"),
+        (np.zeros((SIDE, SIDE), np.int64), "holds int64"),
+        (np.full((SIDE, SIDE), np.nan), "holds float64"),
+    ],
+)
+def test_arrays_that_are_no_picture_are_refused(run: Path, array: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        regard.load(run).recognize(array)
 
 
 def test_what_else_is_in_the_batch_changes_nothing(run: Path) -> None:
