@@ -288,6 +288,7 @@ interface PictureShown {
   /** Tokens before those of the picture. */
   extra: number;
   label: string;
+  probability: number;
   /** Red, green and blue of each pixel, a byte each, in base64. */
   pixels: string;
   /** [layers, heads, tokens, tokens] */

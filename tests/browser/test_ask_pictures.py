@@ -113,6 +113,7 @@ def test_a_caption_is_painted(open_page: Open, server: Running, painter: Painter
     page.locator("#ask-model").select_option("brush")
     expect(page.locator("#ask-submit")).to_have_text("Paint")
     expect(page.locator("#ask-temperature")).to_be_hidden()
+    expect(page.locator(".drop")).to_be_hidden()
     page.locator("#ask-count").fill("3")
     page.locator("#ask-seed").fill("7")
     page.locator("#ask-text").fill("<b>빨간 부츠")

@@ -42,6 +42,10 @@ def test_point_at_a_patch_and_choose_a_head(
     assert caption(page) == "patch 1, 1 looks at: layer 1, head 2"
     row = seen.found.weights[0, 1, seen.extra]  # of the first patch, in the first layer's second head
     assert f"{100 * row.max():.1f} %" in page.locator(".walk td").nth(5).inner_text()
+    last = page.locator(".walk td").nth(8).inner_text()
+    assert last == f"{seen.label} {100 * seen.probabilities[seen.label]:.1f} %"
+    cell = seen.pixels.shape[0] // seen.grid
+    assert f"mean {seen.pixels[:cell, :cell].mean():.1f}" in page.locator(".walk td").first.inner_text()
     query = seen.found.query_key_value[0, 0, 1, seen.extra]
     shown = page.locator(".walk td").nth(2).inner_text().replace("−", "-").split()
     assert [float(each) for each in shown if each != "…"] == pytest.approx(query[:8], abs=0.011)
@@ -58,4 +62,4 @@ def test_keys_walk_and_korean(open_page: Open, picture_page: Path) -> None:
 
 
 def test_fits_on_a_phone(open_page: Open, picture_page: Path) -> None:
-    fits(open_page(picture_page, **NARROW))
+    assert fits(open_page(picture_page, **NARROW))

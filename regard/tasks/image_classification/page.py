@@ -94,6 +94,7 @@ class PictureExplanation:
             "grid": self.grid,
             "extra": self.extra,
             "label": self.label,
+            "probability": self.probabilities[self.label],
             "pixels": base64.b64encode(np.ascontiguousarray(colours).tobytes()).decode(),
             "weights": pack_probabilities(found.weights if walk else found.weights[-1:]),
             "pooled": pack_probabilities(found.pooled),

@@ -107,7 +107,7 @@ def look(painter: Painter, painting: Painting, title: str) -> PaintingAttention:
     left_out = [left_out_map(painter, painting.caption, codes, places) for _, places in words]
     facts = {
         "parameters": f"{sum(each.numel() for each in model.parameters()):,}",
-        "codes": f"{model.grid} × {model.grid} of {model.codes}",
+        "codes": f"{model.grid} × {model.grid} ({model.codes})",
         "seed": str(painting.seed),
     }
     weights = torch.stack(layers).double().cpu().numpy()

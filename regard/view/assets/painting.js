@@ -31,7 +31,7 @@ const SAYS = {
   map: { en: "Heat map of the chosen word over the picture", ko: "고른 단어의 히트맵" },
 };
 /** @type {Record<string, string>} */
-const FACTS = { parameters: "매개변수", codes: "코드", seed: "시드", command: "명령" };
+const FACTS = { parameters: "매개변수", codes: "코드(종류)", seed: "시드", command: "명령" };
 
 /** @type {{ word: number, cell: number, painted: number, map: "attention" | "leftOut", layer: number | null, head: number | null }} */
 const chosen = {
@@ -67,7 +67,7 @@ const told = (value) => (chosen.map === "attention" ? `${(100 * value).toFixed(1
 
 function header() {
   const facts = Object.entries(seen.facts).map(([name, value]) => [
-    reader.language === "ko" ? (FACTS[name] ?? name) : name,
+    reader.language === "ko" ? (FACTS[name] ?? name) : name === "codes" ? "codes (kinds)" : name,
     value,
   ]);
   element("header").replaceChildren(

@@ -20,7 +20,8 @@ const PICTURE_TEXT = {
     ko: "위치: 각 자리가 다른 자리와 얼마나 비슷한가",
   },
   walk: { en: "The walk: {0}, layer {1}, {2}", ko: "따라가기: {0}, {1}층, {2}" },
-  values: { en: "its pixels, mean", ko: "픽셀 평균" },
+  values: { en: "its pixels", ko: "픽셀" },
+  mean_pixel: { en: "mean {0}", ko: "평균 {0}" },
   vector: { en: "vector", ko: "벡터" },
   query: { en: "query Q", ko: "쿼리 Q" },
   key: { en: "key K", ko: "키 K" },
@@ -28,6 +29,7 @@ const PICTURE_TEXT = {
   strongest: { en: "looks most at (Q · K / √d → softmax)", ko: "가장 많이 보는 곳 (Q · K / √d → softmax)" },
   state: { en: "after the last layer", ko: "마지막 층 다음" },
   counts: { en: "counts for the label", ko: "라벨에 기여하는 몫" },
+  label: { en: "all tokens, by what they count → label", ko: "모든 토큰을 그 몫만큼 → 라벨" },
 };
 const FIRST = 8; // numbers of a vector that are written out
 
@@ -101,6 +103,28 @@ function drawPicture(root, shown) {
   const walk = make("div", {});
   const overview = make("div", { class: "looks", style: { "--heads": heads + Number(heads > 1) } });
 
+  // What a token was cut from, and how bright that is.
+  /** @type {(place: number) => (string | Node)[]} */
+  const patchOf = (place) => {
+    const within = [...Array(side).keys()];
+    const rows = within.filter((row) => Math.floor((row * grid) / side) === Math.floor(place / grid));
+    const columns = within.filter((column) => Math.floor((column * grid) / side) === place % grid);
+    const canvas = make("canvas");
+    canvas.width = columns.length;
+    canvas.height = rows.length;
+    const pen = penOf(canvas);
+    let sum = 0;
+    rows.forEach((row, y) => {
+      columns.forEach((column, x) => {
+        const own = pixels.subarray(3 * (row * side + column), 3 * (row * side + column) + 3);
+        sum += (own[0] + own[1] + own[2]) / 3;
+        pen.fillStyle = `rgb(${own.join(" ")})`;
+        pen.fillRect(x, y, 1, 1);
+      });
+    });
+    return [canvas, say(PICTURE_TEXT.mean_pixel, (sum / (rows.length * columns.length)).toFixed(1))];
+  };
+
   const walkOf = () => {
     const token = choice.token < 0 ? 0 : choice.token;
     const head = typeof choice.head === "number" ? choice.head : 0;
@@ -110,31 +134,27 @@ function drawPicture(root, shown) {
       .sort((one, other) => row[other] - row[one])
       .slice(0, 3);
     const place = token - extra;
-    const inside = [];
-    if (place >= 0)
-      for (let pixel = 0; pixel < side * side; pixel++) {
-        const at =
-          Math.floor((Math.floor(pixel / side) * grid) / side) * grid + Math.floor(((pixel % side) * grid) / side);
-        if (at === place) inside.push(pixels[3 * pixel], pixels[3 * pixel + 1], pixels[3 * pixel + 2]);
-      }
-    const mean = inside.reduce((sum, each) => sum + each, 0) / (inside.length || 1);
-    /** @type {[string, string][]} */
+    /** @type {[string, (string | Node)[]][]} */
     const rows = [
-      [say(PICTURE_TEXT.values), inside.length ? mean.toFixed(1) : "–"],
-      [say(PICTURE_TEXT.vector), numbers(tensorOf(shown.vectors).at(token).values)],
-      [say(PICTURE_TEXT.query), numbers(projected.at(0, choice.layer, head, token).values)],
-      [say(PICTURE_TEXT.key), numbers(projected.at(1, choice.layer, head, token).values)],
-      [say(PICTURE_TEXT.value), numbers(projected.at(2, choice.layer, head, token).values)],
-      [say(PICTURE_TEXT.strongest), best.map((key) => `${tokenName(key)} ${(100 * row[key]).toFixed(1)} %`).join(", ")],
-      [say(PICTURE_TEXT.state), numbers(tensorOf(shown.states).at(token).values)],
-      [say(PICTURE_TEXT.counts), `${(100 * tensorOf(shown.pooled).values[token]).toFixed(1)} % → ${label}`],
+      [say(PICTURE_TEXT.values), place >= 0 ? patchOf(place) : ["–"]],
+      [say(PICTURE_TEXT.vector), [numbers(tensorOf(shown.vectors).at(token).values)]],
+      [say(PICTURE_TEXT.query), [numbers(projected.at(0, choice.layer, head, token).values)]],
+      [say(PICTURE_TEXT.key), [numbers(projected.at(1, choice.layer, head, token).values)]],
+      [say(PICTURE_TEXT.value), [numbers(projected.at(2, choice.layer, head, token).values)]],
+      [
+        say(PICTURE_TEXT.strongest),
+        [best.map((key) => `${tokenName(key)} ${(100 * row[key]).toFixed(1)} %`).join(", ")],
+      ],
+      [say(PICTURE_TEXT.state), [numbers(tensorOf(shown.states).at(token).values)]],
+      [say(PICTURE_TEXT.counts), [`${(100 * tensorOf(shown.pooled).values[token]).toFixed(1)} %`]],
+      [say(PICTURE_TEXT.label), [`${label} ${(100 * shown.probability).toFixed(1)} %`]],
     ];
     walk.replaceChildren(
       make("h2", {}, say(PICTURE_TEXT.walk, tokenName(token), choice.layer + 1, headName(head))),
       make(
         "table",
         { class: "walk" },
-        ...rows.map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, value))),
+        ...rows.map(([name, value]) => make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, ...value))),
       ),
     );
   };
