@@ -21,11 +21,20 @@ type Attributes<Made> = Handlers<Made> & { style?: Settings; data?: Settings } &
 
 // Numbers: regard/view/arrays.py.
 
-interface Packed {
+type Packed = PackedText | PackedNumbers;
+
+interface PackedText {
   type: "share" | "half";
   shape: number[];
   /** 16 bits each, in base64. */
   data: string;
+}
+
+/** What a model inside the page computed needs no packing. */
+interface PackedNumbers {
+  type: "float";
+  shape: number[];
+  data: Float32Array;
 }
 
 // The page of scenes: regard/view/scenes.py; scenes are made by the page.py of each task below regard/tasks, and attention.py of translation.
@@ -208,6 +217,16 @@ interface LiveSettings {
   models: LiveModel[];
   most_characters: number;
   most_beam: number | null;
+  /** The model that answers, where no server does. */
+  inside?: ModelInside;
+}
+
+interface ModelInside {
+  /** What its thread runs. */
+  program: string;
+  model: PortableTranslation;
+  /** To begin with. */
+  text: string;
 }
 
 interface LiveModel {
@@ -431,4 +450,99 @@ interface RacePage {
   pairs: { a: string; b: string; metrics: { value: number; p_value: number }[] }[];
   samples: Sample[];
   command: string;
+}
+
+// A model inside a page: regard/view/portable.py and the portable.py of each task below regard/tasks.
+
+interface PlainTensor {
+  shape: number[];
+  values: Float32Array;
+}
+
+interface PackedWeights {
+  /** All numbers one after the other, in base64. */
+  numbers: string;
+  /** Where each tensor begins, in bytes; with `group` its scales come first, one for so many numbers of 8 bits. */
+  tensors: { name: string; shape: number[]; at: number; group: number }[];
+  /** Names of tensors that are another one. */
+  same: Record<string, string>;
+}
+
+/** The settings of a model's recipe that its computation depends on. */
+interface NetworkSettings {
+  width: number;
+  heads: number;
+  key_width: number;
+  value_width: number;
+  feed_forward: number;
+  encoder_layers: number;
+  decoder_layers: number;
+  max_positions: number;
+  norm: "pre" | "post" | "none";
+  norm_epsilon: number;
+  positions: "sinusoidal" | "learned" | "none";
+  activation: "relu" | "gelu" | "swish";
+  residual: boolean;
+  scale: boolean;
+}
+
+interface DecodingSettings {
+  beam: number;
+  length_penalty: "paper" | "mean" | "none";
+  alpha: number;
+  max_ratio: number;
+  max_extra: number;
+  no_repeat_ngram: number;
+}
+
+/** What a full stop may stand for: `rules_of` in regard/data/sentences.py. */
+interface SentenceRules {
+  code: string;
+  never: string[];
+  maybe: string[];
+  numbered: string[];
+  starters: string[];
+  ordinals: boolean;
+  before_ordinal: string[];
+  after_ordinal: string[];
+}
+
+interface Portable {
+  title: string;
+  facts: Record<string, string>;
+  shape: Shape;
+  stacks: WalkStack[];
+  settings: NetworkSettings;
+  weights: PackedWeights;
+  /** SentencePiece models in base64. */
+  tokenizer: { joint?: string; source?: string; target?: string };
+}
+
+interface PortableTranslation extends Portable {
+  kind: "translator";
+  decoding: DecodingSettings;
+  tags: number[];
+  /** Tokens and sentences of a part, at most. */
+  longest: number;
+  sentences: number;
+  rules: SentenceRules;
+}
+
+/** What a reader asks of a live model. */
+interface LiveRequest {
+  model: string;
+  text: string;
+  beam: number | null;
+  /** Heads that are switched off, by the name of their attention. */
+  off: Record<string, number[]>;
+  temperature: number;
+  hard: boolean;
+  walk: boolean;
+}
+
+type WorkerQuestion = { model: PortableTranslation } | { id: number; request: LiveRequest };
+type WorkerAnswer = { id: number; scenes: Scene[] } | { id: number; error: string };
+interface WorkerPort {
+  onmessage: (event: { data: WorkerQuestion }) => void;
+  postMessage: (answer: WorkerAnswer) => void;
 }

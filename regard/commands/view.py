@@ -28,6 +28,7 @@ LARGE = 20  # megabytes: worth a word
 
 @app.command(
     epilog="Examples: `regard view demo 'Ich habe Hunger.' -o attention.html`, `regard view runs/x -o movie.html`, "
+    "`regard view demo --live -o demo.html`, "
     "`regard view --playground -o playground.html`"
 )
 def view(
@@ -43,6 +44,9 @@ def view(
     split: Split = True,
     protect: Protect = None,
     device: Device = "cpu",
+    live: Annotated[
+        bool, typer.Option("--live", help="A page with the model inside, which runs in the browser: type any text.")
+    ] = False,
     playground: Annotated[
         bool, typer.Option("--playground", help="No model: a page to try attention on vectors that you type.")
     ] = False,
@@ -60,7 +64,7 @@ def view(
         raise UsageError("name a model, such as demo or runs/NAME; --playground needs none")
     seen = regard.view(
         model, text, output=output, command=command_line(), beam=beam, engine=engine, int8=int8, shortlist=shortlist,
-        split=split, protect=protect, device=device,
+        split=split, protect=protect, device=device, live=live,
     )  # fmt: skip
     if output is None:
         seen.draw(Console())

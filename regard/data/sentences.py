@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 CLOSERS = "‟\"'”’“»›)\\]}」』》）】"
 # A run of marks with the quotes and brackets that close behind it. Nothing here can match in two ways, so it is linear.
@@ -147,8 +148,7 @@ def split_sentences(text: str, language: str = "") -> list[str]:
 
     `language` is a code such as `de`, `de-AT` or a name in English; any other is split by what languages share.
     """
-    code = language.lower().replace("_", "-").partition("-")[0]
-    code = NAMES.get(code, code)
+    code = _code_of(language)
     cased = text.upper() != text.lower()
     lower = cased and text == text.lower()  # somebody who writes no capitals at all
     cuts = [0]
@@ -157,6 +157,19 @@ def split_sentences(text: str, language: str = "") -> list[str]:
         if mark.start() >= cuts[-1] and end < len(text) and (found := _boundary(text, mark, end, code, lower)):
             cuts.append(found)
     return [text[begin:end] for begin, end in pairwise([*cuts, len(text)]) if begin < end]
+
+
+def rules_of(language: str) -> dict[str, Any]:
+    """All that `split_sentences` knows of a language, as plain JSON values: for a page that splits as it does."""
+    code = _code_of(language)
+    rules = {name: sorted(words) for name, words in vars(RULES.get(code, ANY)).items()}
+    ordinals = {"before_ordinal": sorted(BEFORE_ORDINAL), "after_ordinal": sorted(AFTER_ORDINAL)}
+    return {"code": code, **rules, "ordinals": code in ORDINALS, **ordinals}
+
+
+def _code_of(language: str) -> str:
+    code = language.lower().replace("_", "-").partition("-")[0]
+    return NAMES.get(code, code)
 
 
 def _boundary(text: str, mark: re.Match[str], end: int, code: str, lower: bool) -> int:

@@ -185,6 +185,8 @@ class GlassBox:
     """(A model) → what the live page should know of it: `attentions` by kind, `beam`, `languages`, `examples`."""
     options: tuple[str, ...] = ()
     remedy: str = "Look at a shorter text."
+    portable: Callable[[Any], dict[str, Any]] | None = None
+    """(A model) → what a page needs to compute as it does; None: it cannot."""
 
 
 @dataclass(frozen=True)

@@ -144,21 +144,43 @@ def score(
 
 
 def view(
-    model: str | Path, text: str | None = None, *, output: str | Path | None = None, command: str = "", **options: Any
+    model: str | Path,
+    text: str | None = None,
+    *,
+    output: str | Path | None = None,
+    command: str = "",
+    live: bool = False,
+    **options: Any,
 ) -> Seen:
     """What a model attends to while it works on a text: to draw in a terminal, or to write as a page.
 
     `output` is where to write the page at once, and `command` what it should say it was made by. Of translation, `beam`,
     `engine`, `int8` and `shortlist` are as in `translate` and `load`; without a text, it is the first of the run's movie.
+    With `live`, the page has the model inside and runs it in the browser; a text is what it begins with.
     """
     if output is not None:
         check_name(Path(output))
     row = row_of(model)
-    own = own_options(row, "view", options, str(model))
-    seen: Seen = door(row, "view", model)(model, text, **own)
+    seen: Seen
+    if live:
+        seen = _live(row, model, text, options)
+    else:
+        seen = door(row, "view", model)(model, text, **own_options(row, "view", options, str(model)))
     if output is not None:
         seen.write(output, command)
     return seen
+
+
+def _live(row: Task, model: str | Path, text: str | None, options: dict[str, Any]) -> Seen:
+    """With the model inside; what a page decides by itself cannot be asked for."""
+    from regard.tasks.live_page import live_page
+
+    own, assumed = own_options(row, "view", options, str(model)), row.options("view")
+    idle = [name for name, value in own.items() if value != assumed[name]]
+    if idle:
+        raise UsageError(f"`{idle[0]}` has no effect on a live page: whoever reads it chooses")
+    engine = {"engine": "native"} if row.understands("load", "engine") else {}
+    return live_page(row, load(model, **engine), Path(model).name, text)
 
 
 def row_of(model: str | Path) -> Task:

@@ -32,11 +32,18 @@ def write_document(path: Path, page: str) -> None:
 
 
 def document(
-    title: str, body: str, styles: Iterable[str], scripts: Iterable[str], data: Any = None, asks: bool = False
+    title: str,
+    body: str,
+    styles: Iterable[str],
+    scripts: Iterable[str],
+    data: Any = None,
+    asks: bool = False,
+    threads: bool = False,
 ) -> str:
     """A page as text: `body` is markup, `data` what its scripts read; styles and scripts are names of assets.
 
-    It `asks` the server that it came from, or nobody: the browser holds it to that.
+    It `asks` the server that it came from, or nobody, and starts `threads` of a program inside it, or none: the browser holds
+    it to that.
     """
     page = fill("page.html", {
         "<!--TITLE-->": html.escape(title.encode("utf-8", "replace").decode("utf-8")),
@@ -45,6 +52,7 @@ def document(
         "/*DATA*/": as_json(data),
         "/*SCRIPT*/": "\n".join(asset(f"{name}.js") for name in scripts),
     })  # fmt: skip
+    page = page if threads else page.replace(" worker-src blob:;", "", 1)
     return page if asks else page.replace(" connect-src 'self';", "", 1)
 
 

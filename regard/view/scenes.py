@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from regard.view.document import DRAWN, check_name, document, write_document
 
 VIEWS = ("decision", "writing", "look", "walk", "steps", "positions", "movie", "live", "compare")
-SCRIPTS = ("data", "dom", "key", "heat", "views", "band", "walk_text", *VIEWS, "main")
+SCRIPTS = ("data", "dom", "key", "heat", "views", "band", "walk_text", "model_inside", *VIEWS, "main")
 BODY = (
     """<main>
   <header id="header"></header>
@@ -47,10 +47,12 @@ def render(
 ) -> str:
     """The page as text: `scenes` are what `Scene.to_dict` gave, one per part of the text.
 
-    `movie` is how attention formed; `live` is what the page should know of the server behind it.
+    `movie` is how attention formed; `live` is what the page should know of the server behind it, or of the
+    model inside it.
     """
     content = {"scenes": list(scenes), "movie": movie, "live": live}
-    return document("regard", BODY, VIEWS, SCRIPTS, content, asks=live is not None)
+    inside = live is not None and "inside" in live
+    return document("regard", BODY, VIEWS, SCRIPTS, content, asks=live is not None and not inside, threads=inside)
 
 
 def scenes_of(seen: Iterable[Scene], *, walk: bool = True) -> list[dict[str, Any]]:

@@ -41,6 +41,14 @@ def test_the_playground_needs_no_model(tmp_path: Path) -> None:
     assert "name a model" in fail("view")
 
 
+def test_a_live_page_is_a_file_whose_reader_chooses(run: Path, tmp_path: Path) -> None:
+    page = tmp_path / "live.html"
+    assert succeed("view", run, "--live", "-o", page).out == f"wrote {page}\n"
+    assert '"kind":"translator"' in page.read_text(encoding="utf-8")
+    assert "name it with -o" in fail("view", run, "--live")
+    assert "--beam has no effect on a live page" in fail("view", run, "--live", "--beam", "3", "-o", page)
+
+
 def test_view_shows_every_part_of_a_long_text() -> None:
     answer = succeed("view", "demo", LONG)
     parts = regard.load("demo").attention(LONG).parts

@@ -17,6 +17,7 @@ from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.translator import Translator
 from regard.view.arrays import unpack
 from regard.view.document import document
+from regard.view.portable import PROGRAM
 from regard.view.scenes import SCRIPTS, VIEWS, in_a_frame, render, scenes_of, write_page
 from tests.conftest import made_up_sentences
 from tests.view.pages import SOURCE, TARGET, at_random, seen
@@ -133,6 +134,7 @@ def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
         "attend",
         "playground",
         "playground_text",
+        *PROGRAM,
     }
     assert {path.stem for path in assets.iterdir()} - others == {"page", *VIEWS, *SCRIPTS}
 

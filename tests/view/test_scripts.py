@@ -11,7 +11,7 @@ from regard.experiments.race import page as race
 from regard.serve import app
 from regard.tasks.image_classification import page as picture
 from regard.tasks.text_to_image import page as painting
-from regard.view import curve, playground, scenes
+from regard.view import curve, playground, portable, scenes
 from regard.view import map as vector_map
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +26,7 @@ PAGES = {
     "ask": app.ASK_SCRIPTS,
     "report": ("report",),
     "playground": playground.SCRIPTS,
+    "portable": portable.PROGRAM,
 }
 CHECKED = {name: [f"{ASSETS}/{each}.js" for each in scripts] for name, scripts in PAGES.items()}
 CHECKED["docs"] = [f"{ASSETS}/dom.js", f"{ASSETS}/key.js", "regard/serve/docs.js"]

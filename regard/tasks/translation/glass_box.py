@@ -7,6 +7,7 @@ from typing import Any
 
 from regard.tasks.task import GlassBox
 from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.portable import portable
 from regard.tasks.translation.translator import Translator
 
 EXAMPLES = {
@@ -39,4 +40,4 @@ def about(translator: Translator) -> dict[str, Any]:
     }
 
 
-GLASS_BOX = GlassBox(scenes, size, cost, about, options=("beam",), remedy=REMEDY)
+GLASS_BOX = GlassBox(scenes, size, cost, about, options=("beam",), remedy=REMEDY, portable=portable)

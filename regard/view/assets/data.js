@@ -43,6 +43,7 @@ function halfToNumber(bits) {
 
 /** @type {(packed: Packed) => Tensor} */
 function unpack(packed) {
+  if (packed.type === "float") return new Tensor(packed.shape, packed.data);
   const bytes = atob(packed.data);
   const values = new Float32Array(bytes.length / 2); // a plain loop: the quickest by far
   const read = packed.type === "share" ? shareToNumber : halfToNumber;

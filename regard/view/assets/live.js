@@ -61,6 +61,14 @@ const LIVE = {
     en: "The text has {0} characters; this server takes at most {1}.",
     ko: "글이 {0}자입니다. 이 서버는 {1}자까지 받습니다.",
   },
+  longInside: {
+    en: "The text has {0} characters; this page takes at most {1}.",
+    ko: "글이 {0}자입니다. 이 페이지는 {1}자까지 받습니다.",
+  },
+  inside: {
+    en: "The model is inside this page and runs on your device; nothing you type is sent anywhere.",
+    ko: "모델이 이 페이지 안에 있고 이 기기에서 실행됩니다. 입력한 글은 어디에도 보내지 않습니다.",
+  },
   gone: {
     en: "The server does not answer. Is it still running?",
     ko: "서버가 응답하지 않습니다. 실행 중인지 확인해 주세요.",
@@ -130,21 +138,12 @@ function markDifferences(text, other) {
 /** @type {(model: LiveModel) => string} */
 const titleOf = ({ name, title }) => (title === name ? "" : (title ?? ""));
 
-/**
- * @typedef {{
- *   model: string,
- *   text: string,
- *   beam: number | null,
- *   off: Record<string, number[]>,
- *   temperature: number,
- *   hard: boolean,
- *   walk: boolean,
- * }} LiveRequest
- */
+/** @typedef {<Answer>(path: string, body: object, signal?: AbortSignal) => Promise<Answer>} Ask */
 class Live {
-  /** @param {LiveSettings} settings */
-  constructor(settings) {
+  /** @param {LiveSettings} settings @param {Ask} ask whoever answers: a server, or a model inside the page */
+  constructor(settings, ask) {
     this.settings = settings;
+    this.ask = ask;
     this.models = settings.models;
     /** @type {Map<string, Set<number>>} */
     this.off = new Map(); // heads by the name of their attention
@@ -215,6 +214,7 @@ class Live {
       error: make("p", { class: "error", role: "alert" }),
       effect: make("div", { class: "effect", "aria-live": "polite" }),
       examples: make("div", { class: "examples" }),
+      inside: make("p", { class: "muted inside" }),
     };
   }
 
@@ -247,6 +247,7 @@ class Live {
       make("div", { class: "row" }, this.labels.model, this.labels.beam, part.keys, part.submit),
       make("div", { class: "row" }, this.labels.temperature, this.labels.hard, part.off, part.reset),
       part.error,
+      part.inside,
       part.effect,
       part.examples,
     );
@@ -289,6 +290,8 @@ class Live {
     part.reset.hidden = !this.isChanged;
     part.submit.textContent = say(this.running ? this.words.busy : this.words.submit);
     part.keys.textContent = say(this.words.keys);
+    part.inside.textContent = this.settings.inside ? say(LIVE.inside) : "";
+    part.inside.hidden = !this.settings.inside;
     for (const each of [this.root, element("view")]) each.setAttribute("aria-busy", String(Boolean(this.running)));
     document.body.classList.toggle("stale", this.stale);
     part.error.textContent = this.error;
@@ -402,7 +405,7 @@ class Live {
     if (this.trained?.key !== key) {
       const body = { ...asked, off: {}, temperature: 1, hard: false, walk: false };
       /** @type {AttentionAnswer} */
-      const { scenes } = await askServer("attention", body, signal);
+      const { scenes } = await this.ask("attention", body, signal);
       this.trained = { key, text: outcomeOf(scenes) };
     }
     return this.trained.text;
@@ -417,13 +420,17 @@ class Live {
     this.error = !asked.text
       ? say(LIVE.empty)
       : most && length > most
-        ? say(LIVE.long, length.toLocaleString("en"), most.toLocaleString("en"))
+        ? say(
+            this.settings.inside ? LIVE.longInside : LIVE.long,
+            length.toLocaleString("en"),
+            most.toLocaleString("en"),
+          )
         : "";
     this.stale = true;
     if (this.error) return this.stop();
     await this.run(async (signal) => {
       /** @type {AttentionAnswer} */
-      const { scenes } = await askServer("attention", asked, signal);
+      const { scenes } = await this.ask("attention", asked, signal);
       if (!isChanged)
         this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: outcomeOf(scenes) };
       const trained = await this.unchanged(asked, signal);
@@ -442,7 +449,7 @@ class Live {
     const asked = this.asked ?? this.request();
     await this.run(async (signal) => {
       /** @type {AttentionAnswer} */
-      const { scenes } = await askServer("attention", { ...asked, walk: true }, signal);
+      const { scenes } = await this.ask("attention", { ...asked, walk: true }, signal);
       return () => {
         const part = Math.max(0, page.scene ? page.scenes.indexOf(page.scene) : 0);
         page.scenes = scenes;
@@ -488,5 +495,7 @@ function outcomeOf(scenes) {
 
 /** @type {(settings: LiveSettings) => void} */
 function startLive(settings) {
-  page.live = new Live(settings);
+  const { inside } = settings;
+  page.live = new Live(settings, inside ? askModelInside(inside) : askServer);
+  if (inside?.text) page.live.part.text.value = inside.text;
 }

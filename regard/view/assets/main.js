@@ -27,6 +27,7 @@ const FACTS = {
   vocabulary: "어휘",
   "context in tokens": "문맥(토큰 수)",
   updates: "업데이트",
+  weights: "가중치",
 };
 /** @type {(name: string) => string} */
 const factName = (name) =>
@@ -217,3 +218,4 @@ if (location.hash) page.wanted = addressedView();
 page.movie = data.movie;
 if (data.live) startLive(data.live);
 show(data.scenes);
+if (data.live?.inside?.text) page.live?.translate();

@@ -1,0 +1,161 @@
+// A text → parts as the model was trained on: sentences by rules that know abbreviations, and none too long.
+// The rules are those of regard/data/sentences.py and regard/tasks/translation/splitting.py, the lists come from there.
+
+const CLOSERS = "‟\"'”’“»›)\\]}」』》）】";
+const LOOK_BACK = 40;
+const WRAPPED = 50; // characters of a line that ends because the page does, not the sentence
+/** @type {(pattern: string, flags?: string) => RegExp} */
+const pattern = (text, flags = "uy") => new RegExp(text, flags);
+const MARKS = {
+  end: pattern(
+    `(?<latin>[.!?…‥]+)[${CLOSERS}]*|(?<wide>[。！？｡．؟۔।॥։።]+)[${CLOSERS}]*|(?<lines>\\n[${WHITE}]*)`,
+    "ug",
+  ),
+  space: pattern(`[${WHITE}]*`),
+  guillemet: pattern(`[${WHITE}]?[»›]+`),
+  word: pattern(`[^${WHITE}"'„“”‚‘’«»()\\[\\]{}¿¡…]+$`, "u"),
+  openers: pattern(`["'„“”‚‘’«»(\\[{¿¡—–\\-*•${WHITE}]*`),
+  nextWord: pattern("[\\p{L}\\p{Nl}\\p{No}]+"),
+  initials: pattern(`(?:^|[${WHITE}])[\\p{L}\\p{N}_]\\.[${WHITE}]?$`, "u"),
+  roman: pattern("^[IVXLC]{1,7}$", "u"),
+  quotedOn: pattern("(?:と|って|라고|하고|이라)"),
+  clause: pattern(`[,;:][${WHITE}]+|[、，；：،؛]+[${WHITE}]*|(?<![${WHITE}])[${WHITE}]+(?=[—–-][${WHITE}])`, "ug"),
+  spaces: pattern(`[${WHITE}]+`, "ug"),
+};
+
+// Where a match that begins exactly here ends; −1: there is none.
+/** @type {(expression: RegExp, text: string, at: number) => number} */
+function matchEnd(expression, text, at) {
+  expression.lastIndex = at;
+  return expression.test(text) ? expression.lastIndex : -1;
+}
+
+/** @type {(character: string | undefined) => boolean} */
+const isLower = (character) => character !== undefined && /^\p{Lowercase}$/u.test(character);
+/** @type {(character: string | undefined) => boolean} */
+const isHangul = (character) => character !== undefined && character >= "가" && character <= "힣";
+/** @type {(text: string) => string} */
+const strip = (text) => text.replace(pattern(`^[${WHITE}]+|[${WHITE}]+$`, "ug"), "");
+
+// Sentences that together are the text: white space stays at the end of the sentence that it follows.
+/** @type {(text: string, rules: SentenceRules) => string[]} */
+function splitSentences(text, rules) {
+  const lower = text.toUpperCase() !== text.toLowerCase() && text === text.toLowerCase(); // who writes no capitals at all
+  const cuts = [0];
+  for (const mark of text.matchAll(MARKS.end)) {
+    const end = matchEnd(MARKS.space, text, mark.index + mark[0].length);
+    if (mark.index < cuts[cuts.length - 1] || end >= text.length) continue;
+    const cut = boundary(text, mark, end, rules, lower);
+    if (cut) cuts.push(cut);
+  }
+  return [...cuts, text.length]
+    .slice(1)
+    .flatMap((end, place) => (cuts[place] < end ? [text.slice(cuts[place], end)] : []));
+}
+
+// Where the next sentence begins, behind the white space at `end`; 0 if it does not.
+/** @type {(text: string, mark: RegExpExecArray, end: number, rules: SentenceRules, lower: boolean) => number} */
+function boundary(text, mark, end, rules, lower) {
+  const { latin, wide, lines } = mark.groups ?? {};
+  const markEnd = mark.index + mark[0].length;
+  if (lines !== undefined) return endsAtLine(text, mark.index, lines, end) ? end : 0;
+  if (wide !== undefined) return matchEnd(MARKS.quotedOn, text, end) >= 0 && mark[0].length > wide.length ? 0 : end;
+  const bare = mark[0].length === latin.length;
+  if (end === markEnd) return bare && isHangul(text[mark.index - 1]) && isHangul(text[end]) ? end : 0; // 했어요.그래서
+  const closing = rules.code === "de" ? -1 : matchEnd(MARKS.guillemet, text, markEnd);
+  const begin = closing < 0 ? end : matchEnd(MARKS.space, text, closing);
+  if (begin === text.length) return 0;
+  const opened = begin + matchEnd(MARKS.openers, text.slice(begin, begin + LOOK_BACK), 0);
+  const [follows] = text.slice(opened, opened + 2);
+  if (isLower(follows) && !lower) return bare && "!?".includes(latin[latin.length - 1]) ? begin : 0;
+  return latin !== "." || stopEnds(text, mark.index, begin, rules) ? begin : 0;
+}
+
+// Whether a single full stop ends the sentence, though a capital letter, a number or a script without case follows.
+/** @type {(text: string, stop: number, end: number, rules: SentenceRules) => boolean} */
+function stopEnds(text, stop, end, rules) {
+  const before = text.slice(Math.max(0, stop - LOOK_BACK), stop);
+  const found = MARKS.word.exec(before);
+  if (!found) return true;
+  const [word] = found;
+  const ahead = text.slice(end, end + LOOK_BACK);
+  const opened = matchEnd(MARKS.openers, ahead, 0);
+  const following = matchEnd(MARKS.nextWord, ahead, opened);
+  const next = following < 0 ? "" : ahead.slice(opened, following).toLowerCase();
+  const starts = rules.starters.includes(next);
+  const name = word.toLowerCase();
+  if ([...word].length === 1 && word.toUpperCase() !== name) {
+    if (rules.code === "en" && word === "I") return true;
+    return starts && /^\p{Uppercase}$/u.test(word) && !MARKS.initials.test(before.slice(0, found.index));
+  }
+  if (/^\p{N}/u.test(ahead) && (rules.numbered.includes(name) || (rules.code === "de" && name.endsWith("str"))))
+    return false; // Hauptstr. 5
+  if (rules.never.includes(name)) return false;
+  const dotted = word.includes(".") && !/\p{Nd}/u.test(word);
+  if (rules.maybe.includes(name) || dotted || (word.length > 1 && MARKS.roman.test(word))) return starts;
+  if (/^\p{Nd}{1,3}$/u.test(word)) return numberEnds(before.slice(0, found.index), next, starts, rules);
+  return true;
+}
+
+// Whether `25.` ends a sentence rather than numbering a list's item or being an ordinal.
+/** @type {(before: string, next: string, starts: boolean, rules: SentenceRules) => boolean} */
+function numberEnds(before, next, starts, rules) {
+  const bare = before.replace(/[ \t]+$/, "");
+  if (!bare.replace(/^[ \t]+/, "") || bare.endsWith("\n")) return false;
+  if (!rules.ordinals) return true;
+  const last = split(before).at(-1)?.toLowerCase() ?? "";
+  return !(rules.after_ordinal.includes(next) || (rules.before_ordinal.includes(last) && !starts));
+}
+
+// Whether a line break ends a sentence without a mark: always at a blank line, never where the line is only wrapped.
+/** @type {(text: string, at: number, lines: string, end: number) => boolean} */
+function endsAtLine(text, at, lines, end) {
+  if (lines.indexOf("\n") !== lines.lastIndexOf("\n")) return true;
+  const begin = Math.max(0, at - WRAPPED);
+  const short = begin === 0 || text.slice(begin, at).includes("\n");
+  return short && !isLower([...text.slice(end, end + 2)][0]);
+}
+
+// Parts of at most so many sentences and `longest` tokens as `measure` counts them; none for a text of no tokens.
+/** @type {(text: string, longest: number, measure: (text: string) => number, most: number, rules: SentenceRules) => string[]} */
+function splitText(text, longest, measure, most, rules) {
+  if (!measure(text)) return [];
+  const pieces = splitSentences(text, rules).flatMap((sentence) => cutLong(sentence, longest, measure));
+  return gather(pieces, longest, measure, most).map(strip).filter(Boolean);
+}
+
+/** @type {(text: string, longest: number, measure: (text: string) => number) => string[]} */
+function cutLong(text, longest, measure) {
+  const characters = [...text];
+  if (measure(text) <= longest || characters.length === 1) return [text];
+  for (const mark of [MARKS.clause, MARKS.spaces]) {
+    const ends = Array.from(text.matchAll(mark), (found) => found.index + found[0].length);
+    const cuts = [0, ...ends, text.length];
+    const cut = cuts.slice(1).flatMap((end, place) => (cuts[place] < end ? [text.slice(cuts[place], end)] : []));
+    if (cut.length > 1) return gather(cut, longest, measure, 0).flatMap((group) => cutLong(group, longest, measure));
+  }
+  const half = Math.floor(characters.length / 2);
+  return [characters.slice(0, half), characters.slice(half)].flatMap((each) =>
+    cutLong(each.join(""), longest, measure),
+  );
+}
+
+// Join neighbours while they fit, at most so many and never across a line's end, so that there are few.
+/** @type {(pieces: string[], longest: number, measure: (text: string) => number, most: number) => string[]} */
+function gather(pieces, longest, measure, most) {
+  if (most === 1) return pieces;
+  /** @type {string[]} */
+  const groups = [];
+  let joined = 0;
+  for (const piece of pieces) {
+    const last = groups[groups.length - 1];
+    if (last !== undefined && joined !== most && !last.includes("\n") && measure(last + piece) <= longest) {
+      groups[groups.length - 1] = last + piece;
+      joined += 1;
+    } else {
+      groups.push(piece);
+      joined = 1;
+    }
+  }
+  return groups;
+}

@@ -1,0 +1,128 @@
+// A translator inside a page: a text in, scenes out, as regard/tasks/translation/translator.py makes them.
+
+class PortableTranslator {
+  /** @param {PortableTranslation} given */
+  constructor(given) {
+    this.given = given;
+    const { joint, source = joint, target = joint } = given.tokenizer;
+    this.source = new SentencePiece(bytesOf(source ?? ""));
+    this.target = source === target ? this.source : new SentencePiece(bytesOf(target ?? ""));
+    this.model = new TransformerModel(unpackWeights(given.weights), given.settings);
+  }
+
+  // Source ids as the model reads them, without the end.
+  /** @type {(text: string) => number[]} */
+  encode(text) {
+    return [...this.given.tags, ...this.source.encode(text)];
+  }
+
+  /** @type {(text: string) => string[]} */
+  split(text) {
+    const { longest, sentences, rules } = this.given;
+    return splitText(text, longest, (part) => this.source.encode(part).length, sentences, rules);
+  }
+
+  // One scene for each part of the text, by the model as it is or changed.
+  /** @type {(request: LiveRequest) => Scene[]} */
+  scenes({ text, beam, off, temperature, hard }) {
+    this.model.changes = { off, temperature, hard };
+    const parts = this.split(text);
+    const search = { ...this.given.decoding, beam: beam ?? this.given.decoding.beam };
+    let size = 0;
+    return parts.map((part) => {
+      const scene = this.scene(part, search, parts.length);
+      size += walkSize(scene.walk ?? {});
+      return size <= MOST_WALKED ? scene : { ...scene, walk: null };
+    });
+  }
+
+  // What the search writes of one part.
+  /** @type {(text: string, settings: DecodingSettings) => ReturnType<typeof search>} */
+  translate(text, settings) {
+    this.model.record = null;
+    return search(this.model, [...this.encode(text), END_ID], settings);
+  }
+
+  /** @type {(text: string, settings: DecodingSettings, parts: number) => Scene} */
+  scene(text, settings, parts) {
+    const { model, given } = this;
+    const { best, steps } = this.translate(text, settings);
+    const written = best.ended ? [...best.tokens, END_ID] : best.tokens;
+    if (written.length === 0) throw new Error("the model wrote nothing");
+    const read = [...this.encode(text), END_ID];
+    /** @type {Record_} */
+    const record = new Map();
+    model.record = record;
+    const logits = model.forward(read, [START_ID, ...written.slice(0, -1)]);
+    model.record = null;
+    const source = sideOf(
+      text,
+      read.map((id) => this.source.pieces[id]),
+    );
+    const target = sideOf(
+      this.target.line(written),
+      written.map((id) => this.target.pieces[id]),
+    );
+    const names = model.attentionNames();
+    const attention = Object.fromEntries(
+      namesOfKinds(names).map((kind) => [kind, weightsOf(record, names[kind], model.changes)]),
+    );
+    return {
+      title: given.title,
+      facts: given.facts,
+      shape: given.shape,
+      parts,
+      source,
+      target,
+      read: sideOf("", ["<s>", ...target.tokens.slice(0, -1)]),
+      attention,
+      alternatives: alternativesOf(logits, written, this.target.pieces),
+      steps: this.steps(steps),
+      search: { ...settings, nbest: 1, sample: false, temperature: 1, top_k: 0, top_p: 1 },
+      beside: null,
+      positions: positionsOf(model, "source_embedding", Math.max(read.length, written.length)),
+      warnings: warningsOf(source, target, this.coverage(record, names.cross, best.ended)),
+      stacks: given.stacks,
+      walk: walkOf(record),
+    };
+  }
+
+  // The steps of the search with tokens and texts instead of ids.
+  /** @type {(steps: Step[]) => SearchStep[]} */
+  steps(steps) {
+    /** @type {number[][]} */
+    let before = [[]];
+    return steps.map(({ kept, finished }) => {
+      const paths = before;
+      /** @type {(candidate: Candidate) => SearchPath} */
+      const shown = ({ parent, token, ...numbers }) => ({
+        parent,
+        token: this.target.pieces[token],
+        ...numbers,
+        text: this.target.line([...paths[parent], token].filter((id) => id > UNKNOWN_ID)),
+      });
+      before = kept.map(({ parent, token }) => [...paths[parent], token]);
+      return { kept: kept.map(shown), finished: finished.map(shown) };
+    });
+  }
+
+  // How much attention each source token got from all that was written: the last layer but one, mean of the heads that are on.
+  /** @type {(record: Record_, names: string[], ended: boolean) => number[]} */
+  coverage(record, names, ended) {
+    const name = names[Math.max(0, names.length - 2)];
+    const { shape, values } = /** @type {Record<string, PlainTensor>} */ (record.get(name)).weights;
+    const [heads, queries, keys] = shape;
+    const off = this.model.changes.off[name] ?? [];
+    const heard = Array.from({ length: heads }, (_, head) => head).filter((head) => !off.includes(head));
+    return Array.from({ length: keys }, (_, key) => {
+      let sum = 0;
+      for (const head of heard)
+        for (let query = 0; query < queries - (ended ? 1 : 0); query++)
+          sum += values[(head * queries + query) * keys + key];
+      return heard.length ? sum / heard.length : 0;
+    });
+  }
+}
+
+/** @type {(names: Record<Kind, string[]>) => Kind[]} */
+const namesOfKinds = (names) => /** @type {Kind[]} */ (Object.keys(names)).filter((kind) => names[kind].length > 0);

@@ -1,0 +1,28 @@
+// The thread that computes: it is given a model once, then texts, and answers as a server would.
+
+/** @type {WorkerPort} */
+const port = /** @type {any} */ (self);
+/** @type {PortableTranslator | null} */
+let portable = null;
+let known = { key: "", scenes: /** @type {Scene[]} */ ([]) };
+
+// The scenes of a request; those of the last one are kept, because a walk is asked for after the rest.
+/** @type {(request: LiveRequest) => Scene[]} */
+function answer({ walk, ...request }) {
+  if (!portable) throw new Error("there is no model yet");
+  const key = JSON.stringify(request);
+  if (known.key !== key) known = { key, scenes: portable.scenes({ ...request, walk }) };
+  return walk ? known.scenes : known.scenes.map((scene) => ({ ...scene, walk: null }));
+}
+
+port.onmessage = ({ data }) => {
+  if ("model" in data) {
+    portable = new PortableTranslator(data.model);
+    return;
+  }
+  try {
+    port.postMessage({ id: data.id, scenes: answer(data.request) });
+  } catch (error) {
+    port.postMessage({ id: data.id, error: error instanceof Error ? error.message : String(error) });
+  }
+};
