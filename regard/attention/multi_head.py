@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.attention.cache import KeyValueCache
 from regard.attention.changes import AttentionModule
@@ -19,6 +20,9 @@ from regard.attention.masks import as_numbers, require_mask
 from regard.attention.record import Observed
 from regard.attention.scaled_dot import attend_batched, attend_fused, attend_unchecked
 from regard.errors import UsageError
+
+LONG = 32
+"""Positions from which on, on a CPU and without a mask, torch's fused kernel is the faster one."""
 
 
 class KeyValue(NamedTuple):
@@ -92,7 +96,8 @@ class MultiHead(Observed, AttentionModule):
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
         """The one place that chooses between the plain definition, batched matrix products and the fused kernel.
 
-        On a CPU matrix products are faster than the fused kernel at sentence lengths.
+        On a CPU matrix products are faster than the fused kernel at sentence lengths; not where whole pictures are learned from, of which
+        nothing is hidden.
         """
         _, temperature, hard = self.change
         bias = self.bias(query, key, mask)
@@ -100,8 +105,9 @@ class MultiHead(Observed, AttentionModule):
             mask = bias / temperature if mask is None else as_numbers(mask, query.dtype) + bias / temperature
         learned = mask is not None and mask.requires_grad  # only the definition passes a gradient on to it
         if not (self.recording or hard or temperature != 1.0 or learned):
-            if query.device.type != "cpu":
-                dropout = self.drop.probability if self.training else 0.0
+            dropout = self.drop.probability if self.training else 0.0
+            learned_from = mask is None and not dropout and self.training and query.size(-2) >= LONG
+            if query.device.type != "cpu" or learned_from:
                 return attend_fused(query, key, value, mask, scale=self.scale, dropout=dropout)
             keep = self.drop.mask(query.shape[:-1] + key.shape[-2:-1], query)
             return attend_batched(query, key, value, mask, scale=self.scale, keep=keep)
@@ -165,15 +171,33 @@ class SelfAttention(MultiHead):
         mask: Tensor | None = None,
         cache: KeyValueCache | None = None,
         layout: Padded | Packed = PADDED,
+        first: int | None = None,
     ) -> Tensor:
-        """x [B, Q, D] → [B, Q, D]. With a cache, x is what follows the positions in it."""
+        """x [B, Q, D] → [B, Q, D]. With a cache, x is what follows the positions in it. Only the `first` positions may be asked for,
+        where there is no mask: they look at all, and the others look nowhere."""
         require_width(x, self.width, "a sequence")
+        if first is not None:
+            return self._mix_first(x, first)
         query, key, value = self.split(self.query_key_value(x), 3, layout)  # [B, H, Q, E], the values [B, H, Q, F]
         if cache is not None:
             key, value = cache.append(key, value)  #                          [B, H, K, E], [B, H, K, F]
         elif mask is not None:
             mask = self._readable(mask, query, key)
         return self.mix(query, key, value, mask, layout)
+
+    def _mix_first(self, x: Tensor, first: int) -> Tensor:
+        """[B, K, D] → [B, first, D]."""
+        widths = [self.total_key_width, self.total_key_width + self.total_value_width]
+        (of_query, of_others), projection = self.query_key_value.weight.split(widths), self.query_key_value.bias
+        biases = (None, None) if projection is None else projection.split(widths)
+        query = functional.linear(x[:, :first], of_query, biases[0])
+        others = functional.linear(x, of_others, biases[1])
+        key, value = self.split(others, 2, PADDED)
+        return self.mix(self.split_query(query), key, value, None, PADDED)
+
+    def split_query(self, query: Tensor) -> Tensor:
+        """[B, Q, H × E] → [B, H, Q, E]."""
+        return query.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
 class CrossAttention(MultiHead):

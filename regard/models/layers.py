@@ -69,26 +69,28 @@ class Residual(Observed):
         self.drop = Dropout(config.dropout)
         self.pre_norm, self.adds, self.skipped = config.norm == "pre", config.residual, skipped
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], first: int | None = None) -> Tensor:
+        """`first` says how many positions go on, if not all: the sub-layer is given all, and answers for these."""
+        going = x if first is None else x[:, :first]
         if self.skipped and self.training:
-            return self._some(x, sublayer)
+            return self._some(x, going, sublayer)
         if self.pre_norm:
             normed = self.norm(x)
-            added = output = self.add(x, sublayer(normed))
+            added = output = self.add(going, sublayer(normed))
         else:
-            added = self.add(x, sublayer(x))
+            added = self.add(going, sublayer(x))
             normed = output = self.norm(added)
         self.note(added=added, normed=normed, output=output)
         return output
 
-    def _some(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+    def _some(self, x: Tensor, going: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Rows [B, ..] that skip the sub-layer are not computed; what the others find counts more, so that the mean stays."""
         taken = (torch.rand(len(x)) >= self.skipped).nonzero().squeeze(1).to(x.device)  # [B′]
         scale = 1 / (1 - self.skipped) if len(taken) else 0.0
         taken = taken if len(taken) else taken.new_zeros(1)  # one, for nothing: every weight gets a gradient
         rows = x.index_select(0, taken)
         update = self.drop(sublayer(self.norm(rows) if self.pre_norm else rows)) * scale
-        added = x.index_add(0, taken, update)
+        added = going.index_add(0, taken, update)
         return added if self.pre_norm else self.norm(added)
 
     def add(self, x: Tensor, update: Tensor) -> Tensor:
@@ -167,9 +169,15 @@ class EncoderLayer(AttentionLayer):
         mask: Tensor | None,
         layout: Padded | Packed = PADDED,
         cache: KeyValueCache | None = None,
+        first: int | None = None,
     ) -> Tensor:
-        """x [B, S, D] → [B, S, D], or as the layout has its tokens. With a cache, x is what follows the positions in it."""
-        return self.think(self.after_self(x, lambda x: self.self_attention(x, mask, cache, layout)))
+        """x [B, S, D] → [B, S, D], or as the layout has its tokens. With a cache, x is what follows the positions in it. Of a last
+        layer, only the `first` positions may be wanted: [B, first, D]."""
+
+        def attend(x: Tensor) -> Tensor:
+            return self.self_attention(x, mask, cache, layout, **({} if first is None else {"first": first}))  # type: ignore[no-any-return]
+
+        return self.think(self.after_self(x, attend, first))
 
 
 class DecoderLayer(AttentionLayer):

@@ -24,6 +24,8 @@ class PictureClassifier(Observed):
 
     extra = 0
     """Tokens before those of the picture."""
+    labelled: int | None = None
+    """How many tokens, the first ones, are labelled, if not all."""
 
     def __init__(self, settings: config.PictureModel, side: int, labels: int) -> None:
         super().__init__()
@@ -60,10 +62,12 @@ class PictureClassifier(Observed):
         return None if self.positions is None else self.positions.rows(tokens)[:tokens]
 
     def encode(self, embedded: Tensor) -> Tensor:
-        """[S, T, D] → [S, T, D]."""
+        """[S, T, D] → [S, T, D]; in training only what is labelled, since nobody else asks what the last layer makes of the rest."""
         x = embedded
-        for layer in self.layers:
+        wanted = self.labelled if self.training and not self.recording else None
+        for layer in self.layers[:-1]:
             x = layer(x, None)
+        x = self.layers[-1](x, None, first=wanted)
         return self.norm(x)  # type: ignore[no-any-return]
 
     def classify(self, states: Tensor) -> Tensor:
@@ -89,7 +93,7 @@ class PictureClassifier(Observed):
 class VisionTransformer(PictureClassifier):
     """Patches as they are, through one matrix; a class token looks at them and is labelled (Dosovitskiy et al. 2021)."""
 
-    extra = 1
+    extra = labelled = 1
 
     def __init__(self, settings: config.VisionTransformer, channels: int, side: int, labels: int) -> None:
         super().__init__(settings, side, labels)

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from regard import config
+from regard.attention.multi_head import LONG, SelfAttention
 from regard.attention.record import record
 from regard.config import PictureTraining
 from regard.models.vit import CompactTransformer, PictureClassifier, VisionTransformer
@@ -122,3 +123,38 @@ def test_the_seed_decides() -> None:
         torch.manual_seed(5)
         found.append(augment(pixels, settings))
     assert torch.equal(*found)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"norm": "post"}, {"bias": False}, {"value_width": 7, "key_width": 5}, {"residual": False}, {"layers": 1}],
+)
+def test_the_last_layer_of_a_training_asks_only_what_is_labelled(settings: dict[str, Any]) -> None:
+    """And comes to the same logits and gradients as one that asks for all."""
+    given = {"width": 16, "feed_forward": 24, "heads": 2, "layers": 2, "patch": 4, "dropout": 0.0, **settings}
+    torch.manual_seed(1)
+    model = VisionTransformer(config.VisionTransformer(**given), 1, 24, 3).double()
+    noise = torch.randn(4, 1, 24, 24, dtype=torch.float64)
+    answers, gradients = [], []
+    for training in (True, False):
+        model.train(training)
+        model.zero_grad()
+        logits = model(noise)
+        logits.square().sum().backward()
+        answers.append(logits.detach())
+        gradients.append([each.grad.clone() for each in model.parameters() if each.grad is not None])
+    assert model.train().encode(model.embed(noise)).shape == (4, 1, 16)
+    torch.testing.assert_close(answers[0], answers[1])
+    assert len(gradients[0]) == len(list(model.parameters()))
+    torch.testing.assert_close(gradients[0], gradients[1])
+
+
+def test_the_fused_kernel_of_long_rows_is_the_same_attention() -> None:
+    torch.manual_seed(1)
+    attention = SelfAttention(16, 2).double()
+    x = torch.randn(3, LONG + 4, 16, dtype=torch.float64, requires_grad=True)
+    found = []
+    for training in (True, False):
+        (gradient,) = torch.autograd.grad(attention.train(training)(x).square().sum(), x)
+        found.append(gradient)
+    torch.testing.assert_close(found[0], found[1])
