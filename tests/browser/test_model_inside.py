@@ -169,7 +169,7 @@ def same_scene(found: dict[str, Any], expected: Attention) -> None:
     for name in ("source", "target", "read", "parts", "title", "shape", "stacks", "warnings"):
         assert found[name] == wanted[name], name
     for kind, weights in wanted["attention"].items():
-        assert found["attention"][kind]["silent"] == weights["silent"]
+        assert found["attention"][kind]["off"] == weights["off"]
         assert found["attention"][kind]["names"] == weights["names"]
         np.testing.assert_allclose(numbers(found["attention"][kind]["weights"]), unpack(weights["weights"]), atol=1e-4)
     assert set(found["walk"]) == set(wanted["walk"])

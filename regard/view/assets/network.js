@@ -274,7 +274,7 @@ class Network {
     const [e, f] = [keys / heads, values / heads];
     const root = scale ? Math.sqrt(e) : 1;
     const { temperature, hard } = this.changes;
-    const silent = this.changes.off[name] ?? [];
+    const off = this.changes.off[name] ?? [];
     const mixed = emptyRows(query.length, values);
     const most = this.record ? of(0).key.length : 0;
     const scores = new Float32Array(heads * query.length * most);
@@ -294,7 +294,7 @@ class Network {
         for (let k = 0; k < seen.length; k++) seen[k] /= temperature;
         toWeights(seen, hard);
         if (this.record) weights.set(seen, at);
-        if (silent.includes(head)) continue; // its weights are known, but reach nothing
+        if (off.includes(head)) continue; // its weights are known, but reach nothing
         for (let k = 0; k < seen.length; k++)
           for (let i = head * f; i < (head + 1) * f; i++) mixed[q][i] += seen[k] * value[k][i];
       }

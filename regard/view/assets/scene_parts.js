@@ -33,7 +33,7 @@ function weightsOf(record, names, changes) {
   });
   return {
     names,
-    silent: names.map((name) => [...(changes.off[name] ?? [])].sort((one, other) => one - other)),
+    off: names.map((name) => [...(changes.off[name] ?? [])].sort((one, other) => one - other)),
     weights: packed({ shape: [layers.length, ...layers[0].shape], values }),
   };
 }
