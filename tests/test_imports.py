@@ -22,6 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": set(),
     "files": set(),
     "allocator": set(),
+    "waiting": set(),
     "notes": set(),  # a logger
     "run_log": set(),
     "cancellation": set(),

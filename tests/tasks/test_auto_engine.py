@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from regard.decoding.options import Search
 from regard.errors import UsageError
 from regard.tasks.trained import save_trained
 from regard.tasks.translation.assets import TranslationAssets
-from regard.tasks.translation.engine import FastEngine
+from regard.tasks.translation.engine import FastEngine, multiplies_exactly
 from regard.tasks.translation.translator import Translator
 from tests.conftest import made_up_sentences
 from tests.decoding.steady import steady
@@ -101,6 +102,37 @@ def test_a_broken_package_does_not_stop_anybody(run: Path, monkeypatch: pytest.M
     monkeypatch.delenv("REGARD_ENGINE")
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     assert regard.load(run, task="translation").decoded_by.startswith("native")
+
+
+@pytest.mark.parametrize(
+    ("flags", "exactly"),
+    [
+        ("fpu avx2 fma", False),
+        ("avx2 avx512_vnni", True),
+        ("avx2 avx_vnni", True),
+        ("asimd asimddp", True),
+        ("avx2_vnni_not", False),
+    ],
+)
+def test_where_8_bits_lose_more_it_is_said(
+    flags: str,
+    exactly: bool,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.delenv("REGARD_ENGINE")
+    (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n")
+    assert multiplies_exactly(str(tmp_path / "cpuinfo")) is exactly
+    monkeypatch.setattr("regard.tasks.translation.engine.multiplies_exactly", lambda: exactly)
+    monkeypatch.setattr(logging.getLogger("regard.notes"), "propagate", True)
+    for int8 in (False, True):
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "regard.notes"):
+            translator = regard.load(run, task="translation", int8=int8)
+        assert ("int8" in translator.decoded_by) is int8  # which nobody gets unasked
+        assert ("no VNNI" in caplog.text) is (int8 and not exactly)
 
 
 def test_a_person_may_always_want_the_same(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

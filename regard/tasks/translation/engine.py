@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -14,6 +16,7 @@ from regard import config
 from regard.decoding.options import Engine, Hypothesis, Search
 from regard.errors import CheckpointError, UsageError, did_you_mean, install
 from regard.export.folder import CTRANSLATE2, refusal
+from regard.notes import note
 
 if TYPE_CHECKING:  # what needs torch is imported when our own search is made
     from regard.tasks.task import Trained
@@ -104,11 +107,31 @@ def choose_engine(
                 raise
             why = str(error)
         else:
+            note_int8(int8)
             own_int8 = int8 and engine == "auto"
             return FastEngine(fast, lambda: native_engine(trained, name, own_int8, shortlist, workers), fast.about)
     chosen = native_engine(trained, name, int8, shortlist, workers)
     chosen.about = f"native ({why})"
     return chosen
+
+
+def multiplies_exactly(cpu: str = "/proc/cpuinfo") -> bool:
+    """Whether this CPU adds up products of 8-bit numbers in 32 bits: by VNNI, AMX, or ARM's dot product. Others may do it in 16, where
+    large ones are cut off. Where nobody tells (not on Linux), an ARM does."""
+    try:
+        told = Path(cpu).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.machine().lower() in ("arm64", "aarch64")
+    return bool(re.search(r"\b(avx512_vnni|avx_vnni|amx_int8|asimddp)\b", told))
+
+
+def note_int8(wanted: bool) -> None:
+    """8 bits are nobody's default; who asks for them where they round more than elsewhere is told so."""
+    if wanted and not multiplies_exactly():
+        note(
+            "this CPU has no VNNI: CTranslate2 may add up products of 8-bit numbers in 16 bits, which cuts off large ones. "
+            "`evaluate` with and without `int8` tells what that costs; `engine` native does not"
+        )
 
 
 def meant(engine: str) -> str:

@@ -11,7 +11,7 @@ from regard.export.ctranslate2_engine import open_kept
 from regard.export.folder import fingerprint
 from regard.notes import detail
 from regard.tasks.text_assets import tokenizer_in
-from regard.tasks.translation.engine import FastEngine, cores, meant, native_engine, reason_against, threads
+from regard.tasks.translation.engine import FastEngine, cores, meant, native_engine, note_int8, reason_against, threads
 from regard.tasks.translation.translator import Translator
 
 
@@ -38,6 +38,7 @@ def load(
         return None
     if fast is None:
         return None
+    note_int8(int8)
     own_int8 = int8 and meant(engine) == "auto"
     chosen = FastEngine(fast, lambda: read_native(stored.path, made_from, own_int8, workers), fast.about)
     detail(f"{name} is decoded by {fast.about}")
