@@ -21,8 +21,11 @@ def test_one_line_in_one_line_out(tmp_path: Path) -> None:
     for side, number in (("de", 0), ("en", 1)):
         (tmp_path / side).write_text("".join(f"{pair[number]}\n" for pair in PAIRS), encoding="utf-8")
     files = ("--source", tmp_path / "de", "--target", tmp_path / "en")
-    assert succeed("align", "demo", *files).lines == answer.lines
-    told = [json.loads(line) for line in succeed("align", "demo", "--json", stdin=LINES).lines]
+    given = succeed("align", "demo", "--layer", 2, "--head", 1, *files)  # a layer that is given need not be found
+    assert given.lines == succeed("align", "demo", "--layer", 2, "--head", 1, stdin=LINES).lines
+    told = [
+        json.loads(line) for line in succeed("align", "demo", "--layer", 2, "--head", 1, "--json", stdin=LINES).lines
+    ]
     assert [[tuple(link[:2]) for link in each["links"]] for each in told][2] == [(0, 0)]
 
 
@@ -37,4 +40,6 @@ def test_where_to_look_counts_from_one() -> None:
 
 def test_mistakes(tmp_path: Path) -> None:
     assert "--source and --target go together" in fail("align", "demo", "--source", tmp_path / "x")
-    assert "standard input, line 1 has 3 tab-separated columns" in fail("align", "demo", stdin=b"a\tb\tc\n")
+    assert "standard input, line 1 has 3 tab-separated columns" in fail(
+        "align", "demo", "--layer", 2, "--head", 1, stdin=b"a\tb\tc\n"
+    )
