@@ -11,6 +11,8 @@ from tests.commands.calling import fail, succeed
 PAIRS = [("Ich habe Hunger.", "I am hungry."), ("", ""), ("Ja.", "Yes.")]
 LINES = "".join(f"{source}\t{target}\n" if source else "\n" for source, target in PAIRS).encode()
 
+GIVEN = ("--layer", 2, "--head", 1, "--written")  # what need not be found, which takes seconds
+
 
 def test_one_line_in_one_line_out(tmp_path: Path) -> None:
     answer = succeed("align", "demo", stdin=LINES)
@@ -21,16 +23,14 @@ def test_one_line_in_one_line_out(tmp_path: Path) -> None:
     for side, number in (("de", 0), ("en", 1)):
         (tmp_path / side).write_text("".join(f"{pair[number]}\n" for pair in PAIRS), encoding="utf-8")
     files = ("--source", tmp_path / "de", "--target", tmp_path / "en")
-    given = succeed("align", "demo", "--layer", 2, "--head", 1, *files)  # a layer that is given need not be found
-    assert given.lines == succeed("align", "demo", "--layer", 2, "--head", 1, stdin=LINES).lines
-    told = [
-        json.loads(line) for line in succeed("align", "demo", "--layer", 2, "--head", 1, "--json", stdin=LINES).lines
-    ]
+    given = succeed("align", "demo", *GIVEN, *files)
+    assert given.lines == succeed("align", "demo", *GIVEN, stdin=LINES).lines
+    told = [json.loads(line) for line in succeed("align", "demo", *GIVEN, "--json", stdin=LINES).lines]
     assert [[tuple(link[:2]) for link in each["links"]] for each in told][2] == [(0, 0)]
 
 
 def test_where_to_look_counts_from_one() -> None:
-    answer = succeed("align", "demo", "--layer", 2, "--head", 1, "--written", stdin=LINES)
+    answer = succeed("align", "demo", *GIVEN, stdin=LINES)
     assert "looking at layer 2, head 1, when a token is written" in answer.err
     assert "agreement" not in answer.err
     assert "there is no layer 9; the model's cross-attention has layers 1 to" in fail(
@@ -40,6 +40,4 @@ def test_where_to_look_counts_from_one() -> None:
 
 def test_mistakes(tmp_path: Path) -> None:
     assert "--source and --target go together" in fail("align", "demo", "--source", tmp_path / "x")
-    assert "standard input, line 1 has 3 tab-separated columns" in fail(
-        "align", "demo", "--layer", 2, "--head", 1, stdin=b"a\tb\tc\n"
-    )
+    assert "standard input, line 1 has 3 tab-separated columns" in fail("align", "demo", *GIVEN, stdin=b"a\tb\tc\n")
