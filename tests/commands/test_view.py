@@ -16,7 +16,7 @@ from regard.tasks.trained import load_trained, save_trained
 from regard.tasks.translation.assets import TranslationAssets
 from tests.commands.calling import BAD, GOOD, LONG_REVIEW, SENTENCE, fail, succeed
 
-LONG = " ".join([SENTENCE, *["Guten Morgen! Wie geht es Ihnen?"] * 30])
+LONG = " ".join([SENTENCE, *["Guten Morgen! Wie geht es Ihnen?"] * 5])
 
 
 def test_view_a_page_and_the_terminal(run: Path, tmp_path: Path) -> None:
