@@ -188,8 +188,8 @@ class SelfAttention(MultiHead):
     def _mix_first(self, x: Tensor, first: int) -> Tensor:
         """[B, K, D] → [B, first, D]."""
         widths = [self.total_key_width, self.total_key_width + self.total_value_width]
-        (of_query, of_others), projection = self.query_key_value.weight.split(widths), self.query_key_value.bias
-        biases = (None, None) if projection is None else projection.split(widths)
+        (of_query, of_others), projection = torch.split(self.query_key_value.weight, widths), self.query_key_value.bias
+        biases = (None, None) if projection is None else torch.split(projection, widths)
         query = functional.linear(x[:, :first], of_query, biases[0])
         others = functional.linear(x, of_others, biases[1])
         key, value = self.split(others, 2, PADDED)
@@ -197,7 +197,7 @@ class SelfAttention(MultiHead):
 
     def split_query(self, query: Tensor) -> Tensor:
         """[B, Q, H × E] → [B, H, Q, E]."""
-        return query.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return query.view(*query.shape[:-1], self.heads, -1).transpose(1, 2)
 
 
 class CrossAttention(MultiHead):
