@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import struct
 from pathlib import Path
 
@@ -91,6 +92,23 @@ def test_a_painter_that_stopped_goes_on_to_the_same_weights(folder: Path, codes:
         )
     one, other = (read(each / "checkpoints" / "last.safetensors")[0] for each in (painter, folder / "again"))
     assert all(one[name].equal(other[name]) for name in one if name.startswith("model."))
+
+
+def test_captions_that_are_cut_are_told_of(
+    folder: Path, codes: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """330 tokens spell words letter by letter."""
+    logging.getLogger("regard.notes").addHandler(caplog.handler)
+    try:
+        for positions, told in ((12, True), (60, False)):
+            caplog.clear()
+            regard.train(
+                painter_recipe(folder, codes), run=tmp_path / str(positions), show=False,
+                overrides=[f"model.max_positions={positions}", "training.updates=1"],
+            )  # fmt: skip
+            assert ("captions are longer than the model reads" in caplog.text) is told
+    finally:
+        logging.getLogger("regard.notes").removeHandler(caplog.handler)
 
 
 def test_one_file_paints(painter: Path, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from regard.data.prepare import Prepared
 from regard.data.tokenizer import UNKNOWN
 from regard.models.image_codes import as_tensor
 from regard.models.text_to_image import TextToImage
+from regard.notes import note
 from regard.tasks.task import read_through
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.text_to_image.assets import PaintingAssets
@@ -31,6 +32,7 @@ from regard.training.trainable import Finished, MicroBatch, WithoutMovie
 
 CODES, GRID = 240, 8  # a guess, where the first stage is not there yet
 VALIDATED = 64  # pictures at once
+COUNTED = 1_000  # captions, to see whether they fit
 
 
 class PaintingTraining(WithoutMovie):
@@ -49,6 +51,17 @@ class PaintingTraining(WithoutMovie):
         positions = recipe.model.max_positions + self.codes.grid**2
         size = max(1, recipe.training.batch_tokens // micro_batches // positions)
         self.batches = RowBatches(len(self.train), size, recipe.training.seed)
+        self._tell_of_cut_captions()
+
+    def _tell_of_cut_captions(self) -> None:
+        """What a caption ends with may be what it is about, and nobody would notice that it is never read."""
+        captions = self.train.captions(range(min(COUNTED, len(self.train))), 0)
+        _, cut = caption_ids(captions, self.assets.tokenizer, self.recipe.model.max_positions)
+        if any(cut):
+            note(
+                f"{sum(cut):,} of {len(cut):,} captions are longer than the model reads, and lose their ends: raise"
+                " model.max_positions, or tokenizer.vocabulary, so that they are fewer tokens"
+            )
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         taken, after = self.batches.take(position, count)
