@@ -33,7 +33,7 @@ Language = Annotated[
 Number = Annotated[int, typer.Argument(metavar="LESSON", help="Its number.")]
 WORDS = {
     "en": ("lesson", "solved", "Read one with `regard learn open 1`, and take it along with `regard learn copy 1`."),
-    "ko": ("수업", "푼 문제", "`regard learn open 1`로 읽고, `regard learn copy 1`로 복사해 풀어 보세요."),
+    "ko": ("강의", "푼 문제", "`regard learn open 1`로 읽고, `regard learn copy 1`로 복사해 풀어 보세요."),
 }
 
 

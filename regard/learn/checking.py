@@ -78,7 +78,21 @@ def all_exercises() -> Mapping[str, Judge]:
         lesson_05,
         lesson_06,
         lesson_07,
+        lesson_08,
+        lesson_09,
+        lesson_10,
     )
 
-    lessons = (lesson_01, lesson_02, lesson_03, lesson_04, lesson_05, lesson_06, lesson_07)
+    lessons = (
+        lesson_01,
+        lesson_02,
+        lesson_03,
+        lesson_04,
+        lesson_05,
+        lesson_06,
+        lesson_07,
+        lesson_08,
+        lesson_09,
+        lesson_10,
+    )
     return {name: judge for lesson in lessons for name, judge in lesson.EXERCISES.items()}

@@ -14,7 +14,8 @@ from regard.errors import UsageError
 LANGUAGES = ("en", "ko")
 NAMES = (
     "01-a-store-that-answers-softly", "02-scaled-dot-product", "03-who-looks-at-whom", "04-many-heads",
-    "05-order", "06-the-bottleneck", "07-what-it-costs",
+    "05-order", "06-the-bottleneck", "07-what-it-costs", "08-train-it",
+    "09-encoder-alone-decoder-alone", "10-pictures",
 )  # fmt: skip
 """The lessons in their order; a file of this name lies below `lessons/` for each language."""
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n?", re.MULTILINE | re.DOTALL)

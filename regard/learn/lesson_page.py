@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,11 +25,14 @@ BY_HAND: Both = (
     "To answer an exercise, take the lesson along: <code>regard learn copy {number}</code> writes a file for you to edit, and "
     "<code>regard learn run FILE</code> runs it. <code>--notebook</code> writes a Jupyter notebook. A number or a word can also be "
     "checked at once: <code>regard learn check {number}.1 ANSWER</code>.",
-    "연습 문제를 풀려면 수업을 복사하세요. <code>regard learn copy {number}</code>는 고쳐 쓸 파일을 만들고, "
+    "연습 문제를 풀려면 강의를 복사하세요. <code>regard learn copy {number}</code>는 고쳐 쓸 파일을 만들고, "
     "<code>regard learn run FILE</code>은 그 파일을 실행합니다. <code>--notebook</code>을 붙이면 Jupyter 노트북을 만듭니다. "
     "숫자나 단어 답은 <code>regard learn check {number}.1 답</code>으로 바로 확인할 수 있습니다.",
 )
-NEXT: Both = ("Next: <code>regard learn open {number}</code>", "다음 수업: <code>regard learn open {number}</code>")
+NEXT: Both = ("Next: <code>regard learn open {number}</code>", "다음 강의: <code>regard learn open {number}</code>")
+
+RELATIVE = re.compile(r'<a href="(?![a-z]+:|#)[^"]*">(.*?)</a>')
+"""A link to another file of the repository, which does not lie beside the page; what cells wrote is linked otherwise."""
 
 
 def render_lesson(lesson: Lesson, parts: Iterable[Prose | Ran]) -> str:
@@ -36,6 +40,7 @@ def render_lesson(lesson: Lesson, parts: Iterable[Prose | Ran]) -> str:
     language = lesson.language == "ko"
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
     content = "".join(markdown.render(part.text) if isinstance(part, Prose) else _cell(part) for part in parts)
+    content = RELATIVE.sub(r"\1", content)
     names = lesson.exercises
     done = sum(name in read_progress().solved for name in names)
     state = SOLVED[language].format(done=done, all=len(names))

@@ -35,6 +35,16 @@ def exchanged(position: int, coordinate: int, width: int) -> float:
     return math.sin(angle) if coordinate % 2 else math.cos(angle)
 
 
+def mean(checkpoints: list[dict[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    return {name: torch.stack([each[name] for each in checkpoints]).mean(0) for name in checkpoints[0]}
+
+
+def to_patches(image: torch.Tensor, size: int) -> torch.Tensor:
+    height, width = image.shape
+    cut = image.view(height // size, size, width // size, size).transpose(1, 2)
+    return cut.reshape(-1, size * size)
+
+
 RIGHT: dict[str, list[Any]] = {
     "1.1": [0.844, 0.84, torch.tensor([3.0, 1, 0]).softmax(0)[0]],
     "1.2": [30, 30.0, torch.tensor(30.0)],
@@ -67,6 +77,18 @@ RIGHT: dict[str, list[Any]] = {
     "7.2": [512],
     "7.3": [8],
     "7.4": [[1, 100], (1, 100)],
+    "8.1": [0.92],
+    "8.2": [0.5],
+    "8.3": [0.36],
+    "8.4": [mean],
+    "9.1": [8],
+    "9.2": [math.e**2, 7.39],
+    "9.3": ["causal", "Causal", "인과"],
+    "9.4": [lambda one, other: one @ other / (one.norm() * other.norm())],
+    "10.1": [196],
+    "10.2": [768],
+    "10.3": [16],
+    "10.4": [to_patches],
 }
 WRONG: dict[str, list[tuple[Any, str]]] = {
     "1.1": [(0.75, "divided the scores"), (math.exp(3), "Divide it by the sum"), (1 / 3, "equal"), ("a", "Numbers are asked")],
@@ -131,6 +153,35 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
     "7.2": [(262_144, "That is d²"), (1, "solve for n")],
     "7.3": [(3, "one word further"), (9, "8 words away"), (4, "one word per layer"), (1, "enough for attention"), (2, "figure")],
     "7.4": [([100, 1], "other way round"), ([100, 100], "at once"), (1, "two numbers"), ([2, 3], "column")],
+    "8.1": [(0.9, "comes back"), (0.1, "taken away"), (0.02, "each wrong word"), (0.925, "Here there are 5"), (3, "is added")],
+    "8.2": [(0.25, "Take the root"), (2, "falls"), (1, "peak is at"), (5, "√(warm-up")],
+    "8.3": [(0.3, "greedy finds"), (0.9, "Multiply"), (0.54, "after B"), (0.66, "one sentence"), (2, "Compare")],
+    "8.4": [
+        (lambda checkpoints: checkpoints[0]["weight"], "dictionary"),
+        (lambda checkpoints: {name: sum(each[name] for each in checkpoints) for name in checkpoints[0]}, "That is the sum"),
+        (lambda checkpoints: {name: sum(each[name] for each in checkpoints) / 2 for name in checkpoints[0]}, "divided by 2"),
+        (lambda checkpoints: checkpoints[0], "torch.stack"),
+    ],
+    "9.1": [(1 / 8, "inverse"), (math.log(8), "loss"), (3, "2³"), (1, "always sure"), (5, "−log")],
+    "9.2": [(4, "not 2²"), (2, "loss itself"), (100, "not 10²"), (math.exp(-2), "inverse"), (50, "exp(2.0)")],
+    "9.3": [("padding", "hides the future"), ("x", "lesson 3")],
+    "9.4": [
+        (lambda one, other: one @ other, "dot product"),
+        (lambda one, other: one @ other / one.norm(), "one length only"),
+        (lambda one, other: one @ other / ((one @ one) * (other @ other)), "root"),
+        (lambda one, other: 1 - one @ other / 15, "distance"),
+        (lambda one, other: one * other, "one number"),
+        (lambda one, other: 0.0, "norm()"),
+    ],
+    "10.1": [(14, "one row"), (256, "pixels in a patch"), (3136, "both sides"), (197, "class token"), (1, "in a row")],
+    "10.2": [(256, "one colour"), (48, "16 rows"), (1, "16 · 16 · 3")],
+    "10.3": [(4, "patches × patches"), (2, "halved"), (8, "square of 4"), (1, "n² scores")],
+    "10.4": [
+        (lambda image, size: image, "should come to [6, 4]"),
+        (lambda image, size: image.reshape(6, 4), "pieces of rows"),
+        (lambda image, size: to_patches(image, size).view(2, 3, 4).transpose(0, 1).reshape(6, 4), "column by column"),
+        (lambda image, size: torch.zeros(6, 4), "transpose(1, 2)"),
+    ],
 }  # fmt: skip
 
 
