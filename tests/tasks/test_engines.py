@@ -190,6 +190,7 @@ class Parallel:
         return [[] for _ in sources]
 
 
+@pytest.mark.slow
 def test_threads_of_the_parent_are_no_trap() -> None:
     """A forked process would wait for OpenMP's threads, which a fork does not copy."""
     found = subprocess.run(
