@@ -147,6 +147,8 @@ interface Decision {
   window: number;
   /** The token before which a part of the text was left out. */
   gap: number | null;
+  /** Whether there is room for the weights, if there are any. */
+  mapped: boolean;
   /** Of each word. */
   words: { attention?: number[]; gradient?: number[]; ngrams?: number[] };
   ngrams: [ngram: string, contribution: number][];

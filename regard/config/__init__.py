@@ -7,7 +7,16 @@ tasks share is in data.py, model.py, training.py and recipe.py; what only one ca
 
 from __future__ import annotations
 
-from regard.config.classification import ClassificationRecipe, ClassifierTraining, LabelledText, TextEncoder
+from regard.config.classification import (
+    ClassificationRecipe,
+    ClassifierModel,
+    ClassifierTraining,
+    ConvolutionalEncoder,
+    LabelledText,
+    RecurrentAttentionEncoder,
+    RecurrentEncoder,
+    TextEncoder,
+)
 from regard.config.data import Data, TextData, Tokenizer
 from regard.config.image_classification import (
     CompactTransformer,
@@ -26,7 +35,7 @@ from regard.config.language_model import (
     RecurrentDecoder,
     TextDecoder,
 )
-from regard.config.model import AttentionModel, Model, RecurrentModel
+from regard.config.model import AttentionModel, ConvolutionalModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, Recipe, TaskSettings, TextRecipe
 from regard.config.tasks import TASKS, task_settings
 from regard.config.text_to_image import PaintingData, PaintingRecipe, PaintingTraining, TextToImage
@@ -50,10 +59,13 @@ __all__ = [
     "AttentionModel",
     "CaptionedPictures",
     "ClassificationRecipe",
+    "ClassifierModel",
     "ClassifierTraining",
     "CodesTraining",
     "CompactTransformer",
     "Convolutional",
+    "ConvolutionalEncoder",
+    "ConvolutionalModel",
     "Corpus",
     "Data",
     "Decoding",
@@ -76,7 +88,9 @@ __all__ = [
     "Recipe",
     "Recurrent",
     "RecurrentAttention",
+    "RecurrentAttentionEncoder",
     "RecurrentDecoder",
+    "RecurrentEncoder",
     "RecurrentModel",
     "TaskSettings",
     "TextData",

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from regard.config.data import LONGEST, TextData
 from regard.config.field import setting
-from regard.config.model import DEEPEST, AttentionModel
+from regard.config.model import DEEPEST, AttentionModel, ConvolutionalModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
 from regard.config.training import TextTraining
 
@@ -59,18 +59,62 @@ class LabelledText(TextData):
 
 
 @dataclass(frozen=True)
-class TextEncoder(AttentionModel):
+class ClassifierModel(Model):
+    """What every classifier can be told."""
+
+    layers: int = setting(6, least=1, most=DEEPEST)
+    """Layers that read the text."""
+    pooling: str = "max"
+    """One vector for the text; each architecture has ways of its own."""
+    ngrams: int = setting(1, least=1, most=16)
+    """Longest n-gram of tokens that adds logits of its own beside what the layers find (a bag of n-grams); 1: none does."""
+    buckets: int = setting(1_000_000, least=2, most=100_000_000)
+    """Rows for the logits of n-grams, found by their hash."""
+
+
+@dataclass(frozen=True)
+class TextEncoder(AttentionModel, ClassifierModel):
     """`[model]` of a classifier: the encoder alone, pooled into one vector."""
 
     architecture: str = "transformer"
-    layers: int = setting(6, least=1, most=DEEPEST)
-    """Layers that read the text."""
     pooling: str = setting("max", choices=("max", "mean", "first"))
     """One vector for the text: `max` or `mean` over its positions, or the `first` position, which stands for the whole."""
-    ngrams: int = setting(1, least=1, most=16)
-    """Longest n-gram of tokens that adds logits of its own beside what attention finds (a bag of n-grams); 1: none does."""
-    buckets: int = setting(1_000_000, least=2, most=100_000_000)
-    """Rows for the logits of n-grams, found by their hash."""
+
+
+@dataclass(frozen=True)
+class RecurrentEncoder(RecurrentModel, ClassifierModel):
+    """`[model]` of a classifier with `architecture = "rnn"`: it reads from left to right, and the last state decides."""
+
+    architecture: str = "rnn"
+    layers: int = setting(2, least=1, most=DEEPEST)
+    pooling: str = setting("last", choices=("last", "max", "mean"))
+    """One vector for the text: the `last` state, which has to remember all of it, or `max` or `mean` over all states."""
+
+
+@dataclass(frozen=True)
+class RecurrentAttentionEncoder(RecurrentEncoder):
+    """`[model]` of a classifier with `architecture = "rnn-attention"`: it reads both ways, and looks at all states."""
+
+    architecture: str = "rnn-attention"
+    pooling: str = setting("attention", choices=("attention",))
+    """One vector for the text: the states in the mix that one learned query asks for (Yang et al. 2016)."""
+    score: str = setting("additive", choices=("additive", "dot"))
+    """How well the query and a state match: `additive` (a small network) or `dot` (a scaled product)."""
+
+    def impossible(self) -> Iterator[str]:
+        yield from super().impossible()
+        if self.width % 2:
+            yield f"model.width = {self.width} must be even: the text is read both ways, half of it each"
+
+
+@dataclass(frozen=True)
+class ConvolutionalEncoder(ConvolutionalModel, ClassifierModel):
+    """`[model]` of a classifier with `architecture = "conv"`: gated convolutions, the strongest answer of each counts."""
+
+    architecture: str = "conv"
+    layers: int = setting(4, least=1, most=DEEPEST)
+    pooling: str = setting("max", choices=("max", "mean"))
+    """One vector for the text: `max` over its positions (Kim 2014), or `mean`."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +142,16 @@ class ClassificationRecipe(TextRecipe):
 
     task: str = "text-classification"
     data: LabelledText = field(default_factory=LabelledText)
-    model: TextEncoder = field(default_factory=TextEncoder)
+    model: ClassifierModel = field(default_factory=TextEncoder)
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
+
+
+def _sizes_of_rivals(layers: int) -> dict[str, dict[str, object]]:
+    return {
+        "tiny": dict(width=128, layers=layers, dropout=0.2),
+        "small": dict(width=256, layers=layers, dropout=0.2),
+        "base": dict(width=512, layers=2 * layers, dropout=0.2),
+    }
 
 
 SETTINGS = TaskSettings(
@@ -115,5 +167,8 @@ SETTINGS = TaskSettings(
             "small": dict(width=256, feed_forward=1_024, heads=4, layers=4, dropout=0.1),
             "base": dict(width=512, feed_forward=2_048, heads=8, layers=6, dropout=0.1),
         }),
+        "rnn": Architecture(RecurrentEncoder, _sizes_of_rivals(1)),
+        "rnn-attention": Architecture(RecurrentAttentionEncoder, _sizes_of_rivals(1)),
+        "conv": Architecture(ConvolutionalEncoder, _sizes_of_rivals(2)),
     },
 )  # fmt: skip

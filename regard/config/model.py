@@ -83,3 +83,17 @@ class RecurrentModel(Model):
     dropout: float = setting(0.2, below=1)
     cell: str = setting("lstm", choices=("lstm", "gru"))
     """`lstm` or `gru`: what carries the state from one token to the next."""
+
+
+@dataclass(frozen=True)
+class ConvolutionalModel(Model):
+    """What every stack of convolutions can be told."""
+
+    dropout: float = setting(0.2, below=1)
+    kernel: int = setting(3, least=1, most=1_025)
+    """Positions that one convolution sees; odd."""
+
+    def impossible(self) -> Iterator[str]:
+        yield from super().impossible()
+        if not self.kernel % 2:
+            yield f"model.kernel = {self.kernel} must be odd, to see as far to the left as to the right"

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from regard.config.data import TextData, is_plain
 from regard.config.field import setting
-from regard.config.model import DEEPEST, AttentionModel, Model, RecurrentModel
+from regard.config.model import DEEPEST, AttentionModel, ConvolutionalModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
 from regard.config.training import Training
 from regard.errors import shown
@@ -237,20 +237,12 @@ class RecurrentAttention(Recurrent):
 
 
 @dataclass(frozen=True)
-class Convolutional(TranslationModel):
+class Convolutional(ConvolutionalModel, TranslationModel):
     """`[model]` with `architecture = "conv"`: the convolutional encoder-decoder of Gehring et al. 2017."""
 
     architecture: str = "conv"
     encoder_layers: int = setting(8, least=1, most=DEEPEST)
     decoder_layers: int = setting(8, least=1, most=DEEPEST)
-    dropout: float = setting(0.2, below=1)
-    kernel: int = setting(3, least=1, most=1_025)
-    """Positions that one convolution sees; odd."""
-
-    def impossible(self) -> Iterator[str]:
-        yield from super().impossible()
-        if not self.kernel % 2:
-            yield f"model.kernel = {self.kernel} must be odd, to see as far to the left as to the right"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ S texts, or rows that are written · T positions · P positions of the past · L
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,7 +30,15 @@ from regard.export.graphs import (
     run,
     save,
 )
-from regard.models.classifier import NgramBag, TextClassifier
+from regard.models.classifier import (
+    ConvolutionalClassifier,
+    NgramBag,
+    RecurrentAttentionClassifier,
+    RecurrentClassifier,
+    TransformerClassifier,
+)
+from regard.models.conv import HALF
+from regard.models.conv import EncoderLayer as ConvolutionalLayer
 from regard.models.language_model import RecurrentLanguageModel, TransformerLanguageModel
 from regard.models.layers import EncoderLayer
 from regard.models.pointer import PointerMemory
@@ -45,8 +53,6 @@ def export_classifier(trained: Trained, folder: Path, *, made_from: str = "") ->
     import onnx
 
     model = require_own(trained, CLASSIFIERS)
-    if isinstance(model, TextClassifier):
-        model.embedding.position_table(model.max_positions)  # whole before it is traced: a graph cannot make it longer
     ids = torch.tensor([[4, 5, 6, 7], [8, 9, PAD, PAD]])  # any: shapes are what matters
     texts = {0: "texts", 1: "positions"}
     axes = {"ids": texts, "mask": texts, "logits": {0: "texts"}}
@@ -63,30 +69,86 @@ class ClassifierGraph(nn.Module):
 
     def __init__(self, model: Any) -> None:
         super().__init__()
-        self.model = model
+        self.model, self.states = model, CLASSIFIERS[type(model)](model)
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         ids = ids.masked_fill(~mask, PAD)
-        states = CLASSIFIERS[type(self.model)](self.model, ids, mask)  # [S, T, D]
-        logits: Tensor = self.model.output(pool(states, mask, self.model.pooling))
+        nothing = float("-inf") if self.model.pooling == "max" else 0.0
+        rows = self.states(embed(self.model.embedding, ids, 0), mask).masked_fill(~mask[:, :, None], nothing)
+        logits: Tensor = self.model.output(self.model.pool_rows(rows, mask))
         return logits if self.model.ngram_bag is None else logits + ngram_logits(self.model.ngram_bag, ids)
 
 
-def attention_states(model: TextClassifier, ids: Tensor, mask: Tensor) -> Tensor:
-    states: Tensor = model.norm(encode(model.layers, embed(model.embedding, ids, 0), mask))
-    return states
+class AttentionStates(nn.Module):
+    """Embedded tokens [S, T, D] and which are real [S, T] → states [S, T, D]."""
+
+    def __init__(self, model: TransformerClassifier) -> None:
+        super().__init__()
+        self.model = model
+        model.embedding.position_table(model.max_positions)  # whole before it is traced: a graph cannot make it longer
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        states: Tensor = self.model.norm(encode(self.model.layers, x, mask))
+        return states
 
 
-CLASSIFIERS: dict[type[nn.Module], Any] = {TextClassifier: attention_states}
+class RecurrentStates(nn.Module):
+    """The same, without packing, which graphs do not know: padding is last, so what reads from the left meets it too late."""
+
+    def __init__(self, model: RecurrentClassifier) -> None:
+        super().__init__()
+        layers = cast("Sequence[nn.LSTM | nn.GRU]", model.stack.layers)
+        self.forwards = nn.ModuleList(one_way(layer, "") for layer in layers)
+        self.backwards = nn.ModuleList(one_way(layer, "_reverse") for layer in layers if layer.bidirectional)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        length, place = mask.sum(1, keepdim=True), torch.arange(mask.size(1))  # [S, 1], [T]
+        from_right = torch.where(place < length, length - 1 - place, place)  # [S, T]: places of the real tokens
+        for number, layer in enumerate(self.forwards):
+            outputs = layer(x)[0]
+            if len(self.backwards):
+                back = self.backwards[number](reordered(x, from_right))[0]
+                outputs = torch.cat([outputs, reordered(back, from_right)], 2)
+            x = outputs
+        return x
 
 
-def pool(states: Tensor, mask: Tensor, pooling: str) -> Tensor:
-    """[S, T, D] → [S, D]."""
-    if pooling == "first":
-        return states[:, 0]
-    if pooling == "max":
-        return states.masked_fill(~mask[:, :, None], float("-inf")).amax(1)
-    return states.masked_fill(~mask[:, :, None], 0.0).sum(1) / mask.sum(1, keepdim=True)
+def one_way(layer: nn.LSTM | nn.GRU, suffix: str) -> nn.LSTM | nn.GRU:
+    """A layer that reads in one of the directions of another."""
+    made = type(layer)(layer.input_size, layer.hidden_size, batch_first=True)
+    made.load_state_dict({name: getattr(layer, name + suffix) for name, _ in made.named_parameters()})
+    return made
+
+
+def reordered(x: Tensor, places: Tensor) -> Tensor:
+    """x [S, T, D] in another order of positions [S, T]."""
+    return x.gather(1, places[:, :, None].expand(-1, -1, x.size(2)))
+
+
+class ConvolutionalStates(nn.Module):
+    """The same; windows are slices side by side, because graphs unfold only what has a fixed length."""
+
+    def __init__(self, model: ConvolutionalClassifier) -> None:
+        super().__init__()
+        self.convolutions = [layer.convolution for layer in cast("Sequence[ConvolutionalLayer]", model.layers)]
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        real = mask[:, :, None].to(x.dtype)  # [S, T, 1]
+        x = x * real
+        for convolution in self.convolutions:
+            side = x.new_zeros(x.size(0), convolution.kernel // 2, x.size(2))
+            padded = torch.cat([side, x, side], 1)  # [S, T + k - 1, D]
+            windows = [padded[:, place : place + x.size(1)] for place in range(convolution.kernel)]
+            x = (nn.functional.glu(convolution.linear(torch.cat(windows, 2))) + x) * HALF * real
+        return x
+
+
+CLASSIFIERS: dict[type[nn.Module], Callable[[Any], nn.Module]] = {
+    TransformerClassifier: AttentionStates,
+    RecurrentClassifier: RecurrentStates,
+    RecurrentAttentionClassifier: RecurrentStates,
+    ConvolutionalClassifier: ConvolutionalStates,
+}
 
 
 def ngram_logits(bag: NgramBag, ids: Tensor) -> Tensor:

@@ -1,12 +1,13 @@
-"""The encoder alone: a text → scores of its labels.
+"""The encoder alone: a text → scores of its labels; and its rivals, recurrent and convolutional.
 
 S texts · T positions · N real positions of all texts · D width · C labels
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -16,10 +17,13 @@ from regard.attention.dropout import Dropout
 from regard.attention.layout import lay_out
 from regard.attention.masks import PAD, padding_mask
 from regard.attention.multi_head import linear
-from regard.attention.positions import positions_of
+from regard.attention.positions import Positions, positions_of
 from regard.attention.record import Observed
+from regard.attention.single_head import SCORES, AttentionOutput
+from regard.models.conv import EncoderLayer as ConvolutionalLayer
 from regard.models.encoder_decoder import embedding
 from regard.models.layers import Embedding, EncoderLayer, Reader, last_norm
+from regard.models.rnn import RecurrentStack
 
 MULTIPLIER = 6_364_136_223_846_793_005  # of Knuth's generator: odd, its bits without pattern
 ShiftXor: TypeAlias = Callable[[Tensor, int], Tensor]
@@ -27,33 +31,112 @@ ShiftXor: TypeAlias = Callable[[Tensor, int], Tensor]
 NGRAM_SCALE = 20.0  # of an n-gram's weights: learned at the pace of all others, they would be too slow
 
 
-class TextClassifier(Observed):
-    """Layers of self-attention that see the whole text, one vector for all of it, and a score for each label."""
+class TextClassifier(Observed, ABC):
+    """Layers that read the whole text, one vector for all of it, and a score for each label."""
 
-    reader: ClassVar[Reader] = Reader()
+    heads = 1
 
-    def __init__(self, settings: config.TextEncoder, size: int, labels: int) -> None:
+    def __init__(self, settings: config.ClassifierModel, size: int, labels: int) -> None:
         super().__init__()
-        self.max_positions, self.heads, self.pooling = settings.max_positions, settings.heads, settings.pooling
-        positions = positions_of(settings.positions, settings.max_positions, settings.width)
-        self.embedding = Embedding(embedding(size, settings.width), settings.dropout, positions)
-        self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
-        self.norm = last_norm(settings)
+        self.max_positions, self.pooling = settings.max_positions, settings.pooling
+        self.embedding = Embedding(embedding(size, settings.width), settings.dropout, self.positions(settings))
+        self.build_layers(settings)
         self.drop = Dropout(settings.dropout)
         self.output = linear(settings.width, labels)
         self.ngram_bag = NgramBag(settings.ngrams, settings.buckets, labels) if settings.ngrams > 1 else None
+
+    def positions(self, settings: Any) -> Positions | None:
+        """What tells layers where a token stands that would not know it else."""
+        return None
+
+    @abstractmethod
+    def build_layers(self, settings: Any) -> None:
+        """Those between embedding and pooling."""
 
     def forward(self, ids: Tensor) -> Tensor:
         """Ids [S, T] → logits [S, C]."""
         return self.classify(self.encode(ids), ids)
 
     def embed(self, ids: Tensor) -> Tensor:
-        """Ids [S, T] → vectors of real positions, text after text [N, D]; on a GPU with padding [S, T, D]."""
+        """Ids [S, T] → vectors [S, T, D], or of real positions only, text after text [N, D]."""
+        embedded: Tensor = self.embedding(ids)
+        return embedded
+
+    @abstractmethod
+    def encode(self, ids: Tensor, embedded: Tensor | None = None) -> Tensor:
+        """Ids [S, T] → states of real positions [N, D]. `embedded` replaces `embed`."""
+
+    def classify(self, states: Tensor, ids: Tensor) -> Tensor:
+        """States [N, D] → logits [S, C]: those of the layers and of n-grams together."""
+        logits = torch.stack(self.separate_logits(states, ids)).sum(0)
+        self.note(logits=logits)
+        return logits
+
+    def separate_logits(self, states: Tensor, ids: Tensor) -> list[Tensor]:
+        """Logits [S, C] of what the layers found, and of n-grams if the model has them."""
+        pooled = self.pool(states, ids)  # [S, D]
+        self.note(pooled=pooled)
+        of_layers = self.output(self.drop(pooled))
+        return [of_layers] if self.ngram_bag is None else [of_layers, self.ngram_bag(ids)]
+
+    def scaled_weights(self, layers: float, ngrams: float) -> dict[str, Tensor]:
+        """Weights by name, such that the logits of the layers and of n-grams are so many times as large as they are."""
+        times = {"output.weight": layers, "output.bias": layers, "ngram_bag.table.weight": ngrams}
+        return {name: weight * times[name] for name, weight in self.named_parameters() if name in times}
+
+    def pool(self, states: Tensor, ids: Tensor) -> Tensor:
+        """States of real positions [N, D] → one vector for each text [S, D]."""
+        real = ids != PAD  # [S, T]
+        return self.pool_rows(in_rows(states, real, float("-inf") if self.pooling == "max" else 0.0), real)
+
+    def pool_rows(self, rows: Tensor, real: Tensor) -> Tensor:
+        """States in rows [S, T, D], with nothing where they are not real [S, T] → [S, D]."""
+        if self.pooling == "max":
+            return rows.amax(1)
+        if self.pooling == "last":
+            last = (real.sum(1) - 1).clamp(min=0)  # [S]
+            return rows.gather(1, last[:, None, None].expand(-1, 1, rows.size(2))).squeeze(1)
+        return rows[:, 0] if self.pooling == "first" else rows.sum(1) / real.sum(1, keepdim=True)
+
+    def after_states(self) -> list[nn.Module]:
+        """What makes logits of states: only labels teach it."""
+        return [self.output, *([] if self.ngram_bag is None else [self.ngram_bag])]
+
+    @abstractmethod
+    def attention_names(self) -> dict[str, list[str]]:
+        """By kind of attention, the modules that attend, first layer first: their names in a record."""
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
+
+
+def in_rows(states: Tensor, real: Tensor, nothing: float = 0.0) -> Tensor:
+    """States of real positions [N, D] → [S, T, D], and `nothing` where they are not."""
+    rows = states.new_full((*real.shape, states.size(-1)), nothing)
+    return rows.masked_scatter(real.unsqueeze(-1), states)
+
+
+class TransformerClassifier(TextClassifier):
+    """Layers of self-attention: every position sees the whole text."""
+
+    reader: ClassVar[Reader] = Reader()
+
+    def positions(self, settings: config.TextEncoder) -> Positions | None:
+        return positions_of(settings.positions, settings.max_positions, settings.width)
+
+    def build_layers(self, settings: config.TextEncoder) -> None:
+        self.heads = settings.heads
+        self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
+        self.norm = last_norm(settings)
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Packed; on a GPU with padding."""
         embedded: Tensor = self.embedding(ids, layout=lay_out(ids, packed=True))
         return embedded
 
     def encode(self, ids: Tensor, embedded: Tensor | None = None) -> Tensor:
-        """Ids [S, T] → states of real positions [N, D]; padding is never computed on a CPU. `embedded` replaces `embed`."""
+        """Padding is never computed on a CPU."""
         layout = lay_out(ids, packed=True)
         mask = padding_mask(ids)  # [S, 1, 1, T]
         x = self.embedding(ids, layout=layout) if embedded is None else embedded
@@ -63,40 +146,75 @@ class TextClassifier(Observed):
         self.note(states=states)
         return states
 
-    def classify(self, states: Tensor, ids: Tensor) -> Tensor:
-        """States [N, D] → logits [S, C]: those of attention and of n-grams together."""
-        logits = torch.stack(self.separate_logits(states, ids)).sum(0)
-        self.note(logits=logits)
-        return logits
-
-    def separate_logits(self, states: Tensor, ids: Tensor) -> list[Tensor]:
-        """Logits [S, C] of what attention found, and of n-grams if the model has them."""
-        pooled = self.pool(states, ids)  # [S, D]
-        self.note(pooled=pooled)
-        of_attention = self.output(self.drop(pooled))
-        return [of_attention] if self.ngram_bag is None else [of_attention, self.ngram_bag(ids)]
-
-    def scaled_weights(self, attention: float, ngrams: float) -> dict[str, Tensor]:
-        """Weights by name, such that the logits of attention and of n-grams are so many times as large as they are."""
-        times = {"output.weight": attention, "output.bias": attention, "ngram_bag.table.weight": ngrams}
-        return {name: weight * times[name] for name, weight in self.named_parameters() if name in times}
-
-    def pool(self, states: Tensor, ids: Tensor) -> Tensor:
-        """States of real positions [N, D] → one vector for each text [S, D]."""
-        real = ids != PAD  # [S, T]
-        rows = states.new_full((*ids.shape, states.size(-1)), float("-inf") if self.pooling == "max" else 0.0)
-        rows = rows.masked_scatter(real.unsqueeze(-1), states)  # [S, T, D]
-        if self.pooling == "max":
-            return rows.amax(1)
-        return rows[:, 0] if self.pooling == "first" else rows.sum(1) / real.sum(1, keepdim=True)
-
     def attention_names(self) -> dict[str, list[str]]:
-        """By kind of attention, the modules that attend, first layer first: their names in a record."""
         return {"encoder": [f"layers.{layer}.self_attention" for layer in range(len(self.layers))]}
 
-    @property
-    def device(self) -> torch.device:
-        return next(self.parameters()).device
+
+class PaddedClassifier(TextClassifier):
+    """What the rivals share: padding is computed as well, and left out in the end. They have no self-attention."""
+
+    @abstractmethod
+    def states(self, embedded: Tensor, real: Tensor) -> Tensor:
+        """Embedded tokens [S, T, D], of which some are real [S, T] → states [S, T, D]."""
+
+    def encode(self, ids: Tensor, embedded: Tensor | None = None) -> Tensor:
+        real = ids != PAD
+        states = self.states(self.embed(ids) if embedded is None else embedded, real)[real]
+        self.note(states=states)
+        return states
+
+    def attention_names(self) -> dict[str, list[str]]:
+        return {}
+
+
+class RecurrentClassifier(PaddedClassifier):
+    """A state that is carried from token to token; the last one has heard of them all."""
+
+    bidirectional = False
+
+    def build_layers(self, settings: Any) -> None:
+        self.stack = RecurrentStack(settings, settings.width, settings.layers, self.bidirectional)
+
+    def states(self, embedded: Tensor, real: Tensor) -> Tensor:
+        states, _ = self.stack.encode(embedded, real.sum(1).clamp(min=1))
+        return states
+
+
+class RecurrentAttentionClassifier(RecurrentClassifier):
+    """Reads both ways, and pools by attention: one learned query looks at all states (Yang et al. 2016, of words)."""
+
+    bidirectional = True
+
+    def build_layers(self, settings: Any) -> None:
+        super().build_layers(settings)
+        self.attention = SCORES[settings.score](settings.width)
+        self.query = nn.Embedding(1, settings.width)
+
+    def pool_rows(self, rows: Tensor, real: Tensor) -> Tensor:
+        memory = self.attention.read(rows, real.unsqueeze(1))
+        query = self.query.weight.expand(rows.size(0), 1, -1)  # [S, 1, D]
+        found: AttentionOutput = self.attention(query, memory)
+        self.attention.note_outputs([found], memory)
+        return found.context.squeeze(1)
+
+    def attention_names(self) -> dict[str, list[str]]:
+        return {"pooling": ["attention"]}
+
+    def after_states(self) -> list[nn.Module]:
+        return [*super().after_states(), self.attention, self.query]
+
+
+class ConvolutionalClassifier(PaddedClassifier):
+    """A tree of neighbours (Gehring et al. 2017); of each number the strongest position counts, as in Kim (2014)."""
+
+    def build_layers(self, settings: config.ConvolutionalEncoder) -> None:
+        self.layers = nn.ModuleList(ConvolutionalLayer(settings) for _ in range(settings.layers))
+
+    def states(self, embedded: Tensor, real: Tensor) -> Tensor:
+        x, real = embedded * real.unsqueeze(2), real.unsqueeze(2)  # [S, T, D], [S, T, 1]
+        for layer in self.layers:
+            x = layer(x, real)
+        return x
 
 
 class NgramBag(nn.Module):

@@ -26,7 +26,7 @@ HALF = 0.5**0.5  # a sum of two keeps the variance of one
 class GatedConvolution(nn.Module):
     """k neighbouring positions → one; half of the outcome decides how much of the other half passes (GLU)."""
 
-    def __init__(self, settings: config.Convolutional) -> None:
+    def __init__(self, settings: config.ConvolutionalModel) -> None:
         super().__init__()
         self.kernel = settings.kernel
         self.linear = nn.Linear(settings.kernel * settings.width, 2 * settings.width)
@@ -44,7 +44,7 @@ class GatedConvolution(nn.Module):
 class EncoderLayer(nn.Module):
     """Looks as far to the left as to the right."""
 
-    def __init__(self, settings: config.Convolutional) -> None:
+    def __init__(self, settings: config.ConvolutionalModel) -> None:
         super().__init__()
         self.convolution = GatedConvolution(settings)
 
@@ -58,7 +58,7 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Looks to the left only, then at the source."""
 
-    def __init__(self, settings: config.Convolutional) -> None:
+    def __init__(self, settings: config.ConvolutionalModel) -> None:
         super().__init__()
         self.convolution = GatedConvolution(settings)
         self.query = nn.Linear(settings.width, settings.width)

@@ -31,7 +31,7 @@ class RecurrentStack(nn.Module):
 
     def __init__(
         self,
-        settings: config.Recurrent | config.RecurrentDecoder,
+        settings: config.RecurrentModel,
         inputs: int,
         layers: int,
         bidirectional: bool = False,

@@ -44,7 +44,7 @@ class Switchable:
         layers = sum(map(len, self.model.attention_names().values()))
         table = self.model.embedding.position_table(1)
         width = 0 if table is None else table.size(-1)
-        heads = self.recipe.model.heads if layers else 0
+        heads = self.model.heads if layers else 0
         return sum(layers * heads * length**2 + width * max(SHOWN_POSITIONS, length) for length in lengths)
 
     def inside(self, seen: Record, length: int, end: str, **shape: str | int) -> Inside:
@@ -52,7 +52,7 @@ class Switchable:
         settings, embedding = self.recipe.model, self.model.embedding
         [(kind, names)] = self.model.attention_names().items() or [("", [])]
         positions = embedding.position_table(min(max(SHOWN_POSITIONS, length), self.model.max_positions))
-        side = "source" if kind == "encoder" else "target"
+        side = "target" if kind == "decoder" else "source"
         walks = names and settings.architecture == "transformer"  # a plug-in's layers may compute anything
         return Inside(
             shape={**shape_of(settings), "vocabulary": embedding.table.num_embeddings, **shape},

@@ -27,6 +27,11 @@ CLASSIFIERS: list[dict[str, Any]] = [
     {"pooling": "first", "key_width": 3, "value_width": 5},
     {"ngrams": 3, "buckets": 900, "activation": "gelu"},
     {"norm": "none", "residual": False, "positions": "none", "feed_forward": 0},
+    {"architecture": "rnn", "ngrams": 2, "buckets": 90},
+    {"architecture": "rnn", "cell": "gru", "pooling": "max"},
+    {"architecture": "rnn-attention"},
+    {"architecture": "rnn-attention", "cell": "gru", "score": "dot", "layers": 1},
+    {"architecture": "conv", "kernel": 5},
 ]
 WRITERS: list[dict[str, Any]] = [
     {},

@@ -21,6 +21,13 @@ LABELS = ["negative", "neutral", "positive"]
 FILE = (f"{BUNDLED}moods.tsv",)
 MOODS = config.LabelledText(train=FILE, valid=FILE, test={"test": FILE}, text="text", label="label", split="split")
 
+ARCHITECTURES: dict[str, type[config.ClassifierModel]] = {
+    "transformer": config.TextEncoder,
+    "rnn": config.RecurrentEncoder,
+    "rnn-attention": config.RecurrentAttentionEncoder,
+    "conv": config.ConvolutionalEncoder,
+}
+
 
 @cache
 def texts(split: str = "test") -> list[str]:
@@ -34,11 +41,13 @@ def tokenizer() -> Tokenizer:
 
 def untrained(temperature: float = 1.0, data: Mapping[str, Any] = MappingProxyType({}), **model: Any) -> Classifier:
     """With loud weights, so that answers differ from text to text, in double precision: no rounding decides a label."""
-    shape = {"width": 16, "feed_forward": 32, "heads": 2, "layers": 2, "dropout": 0.3, "max_positions": 80, **model}
+    settings = ARCHITECTURES[model.pop("architecture", "transformer")]
+    heads = {"feed_forward": 32, "heads": 2} if settings is config.TextEncoder else {}
+    shape = {"width": 16, **heads, "layers": 2, "dropout": 0.3, "max_positions": 80, **model}
     recipe = config.ClassificationRecipe(
         name="untrained",
         data=config.LabelledText(**{"max_tokens": 60, **data}),
-        model=config.TextEncoder(**shape),
+        model=settings(**shape),
     )
     torch.manual_seed(1)
     made = build(recipe.model, tokenizer().size("source"), len(LABELS))

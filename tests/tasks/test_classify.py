@@ -77,7 +77,15 @@ def made(path: Path, *overrides: str) -> tuple[ClassificationRecipe, Prepared, T
 EXTRAS = ("training.masked_epochs=1", "training.r_drop=1.0", "training.word_dropout=0.2")
 
 
-@pytest.mark.parametrize("extras", [(), EXTRAS], ids=["plain", "masked, R-Drop, word dropout"])
+RIVALS = [
+    (f'model={{architecture="{name}", width=16, layers=1, max_positions=32, ngrams=2, buckets=500}}', *extras)
+    for name, extras in (("rnn", ()), ("rnn-attention", EXTRAS), ("conv", ()))
+]
+
+
+@pytest.mark.parametrize(
+    "extras", [(), EXTRAS, *RIVALS], ids=["plain", "masked, R-Drop, word dropout", "rnn", "rnn-attention", "conv"]
+)
 def test_a_run_that_stopped_goes_on_to_the_same_bits(path: Path, tmp_path: Path, extras: tuple[str, ...]) -> None:
     train(path, tmp_path / "straight", *extras)
     for updates in (3, 9, 12):  # the first pass over the text ends between them

@@ -33,10 +33,10 @@ class Attribution:
     """Of one text and one label. Contributions are in log-odds of the label: +0.7 doubles its odds."""
 
     log_odds: float
-    weights: NDArray[np.float32]
-    """Every look: [L, H, T, T], rows sum to 1."""
-    attention: Numbers
-    """[T], sums to 1: from which tokens attention can have carried what was pooled."""
+    weights: NDArray[np.float32] | None
+    """Every look: [L, H, T, T], rows sum to 1; None: no token looks at others."""
+    attention: Numbers | None
+    """[T], sums to 1: from which tokens attention can have carried what was pooled; None: the model has none."""
     gradient: Numbers
     """[T]: gradient × input of each token's vector."""
     ngrams: Numbers
@@ -61,11 +61,13 @@ def attribute(model: TextClassifier, ids: Tensor, label: int, temperature: float
     with torch.inference_mode():
         vectors = seen["embedding"]["vectors"]
         gradient = (by_token * vectors).view(ids.size(1), -1).sum(-1)
-        weights = torch.cat([seen[name]["weights"] for name in model.attention_names()["encoder"]])  # [L, H, T, T]
-        pooled = pooled_from(model, states, by_logit[0])
+        looks = [seen[name]["weights"] for name in model.attention_names().get("encoder", [])]  # [1, H, T, T] each
+        weights = torch.cat(looks).float().cpu().numpy() if looks else None  # [L, H, T, T]
+        pooled = _numbers(pooled_from(model, states, by_logit[0], seen))
+        attention = pooled if weights is None else attention_rollout(weights.astype(np.float64), pooled)
         ngrams = contributions_of(model.ngram_bag, ids, by_logit[0]) if model.ngram_bag is not None else []
     return Attribution(
-        wanted.item(), weights.float().cpu().numpy(), attention_rollout(_numbers(weights), _numbers(pooled)), _numbers(gradient),
+        wanted.item(), weights, attention if model.attention_names() else None, _numbers(gradient),
         _shared(ngrams, ids.size(1)), ngrams, [_numbers(each[0].detach()) for each in separate], seen,
     )  # fmt: skip
 
@@ -76,12 +78,15 @@ def log_odds(logits: Tensor, label: int) -> Tensor:
     return logits[label] - others.logsumexp(0)
 
 
-def pooled_from(model: TextClassifier, states: Tensor, by_logit: Tensor) -> Tensor:
+def pooled_from(model: TextClassifier, states: Tensor, by_logit: Tensor, seen: Record) -> Tensor:
     """Which share of the pooled vector each position gave [T]; of `max`, each number counts as much as it decides."""
+    if names := model.attention_names().get("pooling", []):
+        return seen[names[0]]["weights"].view(-1)  # [1, 1, 1, T]
     if model.pooling == "mean":
         return torch.full_like(states[:, 0], 1 / len(states))
-    if model.pooling == "first":
-        return torch.eye(1, len(states), device=states.device)[0]
+    if model.pooling in ("first", "last"):
+        place = torch.arange(len(states), device=states.device)
+        return (place == (0 if model.pooling == "first" else len(states) - 1)).to(states)
     most, winners = states.max(0)  # [D] each
     decides = ((by_logit @ model.output.weight) * most).abs()
     decides = decides / decides.sum() if decides.sum() > 0 else torch.full_like(decides, 1 / len(decides))

@@ -172,8 +172,8 @@ class Classifier(TextVectors, Switchable):
 
     @property
     def usual_pool(self) -> str:
-        """What the labels are decided by."""
-        return self.model.pooling
+        """What the labels are decided by, or, where a query chooses, all states alike."""
+        return self.model.pooling if self.model.pooling in self.pools else "mean"
 
     def _reading(self, text: str) -> Reading:
         """In the windows that `classify` would take."""

@@ -16,6 +16,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
+from regard.errors import UsageError
 from regard.view.inside import Inside, walk_size
 from regard.view.scenes import in_a_frame, write_page
 from regard.view.words import SPACE, SPECIAL, Word, merge, text_of, words_of
@@ -53,10 +54,11 @@ class Explanation:
     """Of every label and of the whole text, the most probable first."""
     tokens: list[str]
     """That were read; "▁" begins a word."""
-    weights: NDArray[np.floating[Any]]
-    """Every attention weight: [L, H, T, T], rows sum to 1."""
-    attention: NDArray[np.float64]
-    """[T], sums to 1: from which tokens attention can have carried what was pooled (rollout from the pooled vector)."""
+    weights: NDArray[np.floating[Any]] | None
+    """Every attention weight: [L, H, T, T], rows sum to 1; None: no token of this architecture looks at others."""
+    attention: NDArray[np.float64] | None
+    """[T], sums to 1: from which tokens attention can have carried what was pooled (rollout from the pooled vector); None: the
+    model has no attention."""
     gradient: NDArray[np.float64]
     """[T]: gradient × input of each token, in log-odds of the label."""
     log_odds: float
@@ -97,6 +99,8 @@ class Explanation:
 
     def word_weights(self) -> NDArray[np.float64]:
         """Every attention weight between words: [L, H, W, W], rows sum to 1."""
+        if self.weights is None:
+            raise UsageError("in this model no word looks at others: there is no attention between words")
         return merge(np.asarray(self.weights, dtype=np.float64), self.words, self.words)
 
     def spelled(self, word: Word) -> str:
@@ -106,7 +110,7 @@ class Explanation:
     @property
     def names(self) -> list[str]:
         """Which of attention, gradient and n-grams there are."""
-        return ["attention", "gradient", *(["ngrams"] if self.ngrams is not None else [])]
+        return [name for name in TITLES if getattr(self, name) is not None]
 
     @property
     def walk_size(self) -> int:
@@ -117,7 +121,6 @@ class Explanation:
         """All that a page draws, as plain JSON values."""
         nothing = {"text": "", "tokens": [], "words": []}
         words = [{"first": word.first, "end": word.end, "text": self.spelled(word)} for word in self.words]
-        mapped = self.weights.size * min(self.windows, MOST_WINDOWS) <= MOST_MAPPED
         return {
             "title": self.title,
             "facts": dict(self.facts),
@@ -125,7 +128,9 @@ class Explanation:
             "source": {"text": self.text, "tokens": self.tokens, "words": words},
             "target": nothing,
             "read": nothing,
-            "attention": {"encoder": self.inside.attention(self.weights)} if mapped else {},
+            "attention": {"encoder": self.inside.attention(self.weights)}
+            if self.weights is not None and self.mapped
+            else {},
             "alternatives": [],
             "steps": [],
             "search": None,
@@ -134,6 +139,11 @@ class Explanation:
             **self.inside.to_dict(walk=walk),
         }
 
+    @property
+    def mapped(self) -> bool:
+        """Whether a page has room for the weights, if there are any."""
+        return self.weights is None or self.weights.size * min(self.windows, MOST_WINDOWS) <= MOST_MAPPED
+
     def _decision_values(self) -> dict[str, Any]:
         """The label, and what each word had to do with it."""
         return {
@@ -141,6 +151,7 @@ class Explanation:
             "probabilities": [[label, share] for label, share in self.probabilities.items()],
             "window": self.window,
             "gap": self.gap,
+            "mapped": self.mapped,
             "words": {name: [value for _, value in self.by_word(name)] for name in self.names},
             "ngrams": [[ngram, value] for ngram, value in self.ngram_contributions[:MOST_NGRAMS]],
             "labels": list(self.labels),

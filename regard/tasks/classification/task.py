@@ -9,7 +9,12 @@ from regard import config
 from regard.config.classification import SETTINGS
 from regard.data import labelled
 from regard.data.prepare import Builder
-from regard.models.classifier import TextClassifier
+from regard.models.classifier import (
+    ConvolutionalClassifier,
+    RecurrentAttentionClassifier,
+    RecurrentClassifier,
+    TransformerClassifier,
+)
 from regard.tasks.classification import verbs
 from regard.tasks.classification.assets import ClassificationAssets, open_prepared
 from regard.tasks.classification.classifier import Classifier
@@ -52,7 +57,12 @@ def ask(model: Classifier, limits: Limits) -> dict[str, Any]:
 
 TASK = Task(
     settings=SETTINGS,
-    models={config.TextEncoder: TextClassifier},
+    models={
+        config.TextEncoder: TransformerClassifier,
+        config.RecurrentEncoder: RecurrentClassifier,
+        config.RecurrentAttentionEncoder: RecurrentAttentionClassifier,
+        config.ConvolutionalEncoder: ConvolutionalClassifier,
+    },
     assets=ClassificationAssets,
     data=Builder(labelled.SETTINGS, ("tokenizer",), labelled.build, labelled.Report.from_dict, open_prepared),
     read=labelled.read_split,

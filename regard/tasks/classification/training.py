@@ -184,8 +184,8 @@ def masked_loss(model: TextClassifier, ids: Tensor) -> Loss:
     loss = projected_loss(states, model.embedding.table.weight, ids[real][hidden], 0.0)
     smoothed, plain = (each * (len(ids) / max(1, len(states))) for each in loss)
     # What only labels teach has a gradient of zero rather than none: processes exchange it, and Adam counts its steps.
-    waiting = [*model.output.parameters(), *(model.ngram_bag.parameters() if model.ngram_bag is not None else ())]
-    return Loss(smoothed + sum(0 * each.sum() for each in waiting), plain)
+    waiting = [0 * each.sum() for module in model.after_states() for each in module.parameters()]
+    return Loss(smoothed + sum(waiting), plain)
 
 
 def labelled_loss(model: TextClassifier, ids: Tensor, labels: Tensor, smoothing: float, r_drop: float) -> Loss:

@@ -71,6 +71,8 @@ class SeenClassification:
             draw_explanation(each, console)
         if more := self.windows[-1].windows - self.windows[-1].window:
             console.print(Text(f"{more:,} more windows are not shown", "dim"))
+        if self.windows[0].attention is None:
+            console.print(Text("This architecture has no attention.", "dim"))
         console.print(Text(NOTE, "dim"))
 
     def write(self, path: str | Path, command: str = "") -> None:

@@ -16,6 +16,14 @@ const DECISION = {
     en: "This page has no room for the weights of so many words.",
     ko: "단어가 너무 많아 어텐션 가중치를 담지 못했습니다.",
   },
+  without: {
+    en: "This architecture has no attention; which words decided is told by gradient × input alone.",
+    ko: "이 구조에는 어텐션이 없습니다. 어떤 단어가 판단을 이끌었는지는 기울기 × 입력으로만 알 수 있습니다.",
+  },
+  pooled: {
+    en: "In this architecture no word looks at others: one learned query looks at all of them, and its weights are what is shown as attention.",
+    ko: "이 구조에서는 단어끼리 서로를 보지 않습니다. 학습된 쿼리 하나가 모든 단어를 보며, 그 가중치가 위의 어텐션입니다.",
+  },
   note: {
     en: "Attention says from where information can have come into the decision: the looks of all layers, followed from the pooled vector down to the words. Gradient × input says how the label's log-odds would move if a word's vector grew or shrank: + speaks for the label, − against it, and +0.7 doubles its odds. Both are hints, no proof: neither is what would happen without the word.",
     ko: "어텐션은 판단에 들어온 정보가 어느 단어에서 왔을 수 있는지를 나타냅니다. 풀링된 벡터에서 단어까지 모든 층의 어텐션을 거슬러 올라간 값입니다. 기울기 × 입력은 단어의 벡터가 커지거나 작아질 때 라벨의 로그 오즈가 얼마나 움직이는지를 나타냅니다. +는 라벨에 유리하고 −는 불리하며, +0.7이면 오즈가 두 배가 됩니다. 둘 다 단서일 뿐 증거가 아니며, 그 단어가 없었다면 어떻게 되었을지를 말해 주지는 않습니다.",
@@ -134,6 +142,10 @@ view({
         ),
       );
     root.append(make("p", { class: "muted note" }, say(DECISION.note)));
-    if (namesOf(scene.attention).length === 0) root.append(make("p", { class: "muted" }, say(DECISION.unmapped)));
+    if (namesOf(scene.attention).length === 0) {
+      const { mapped, words } = decision;
+      const reason = !mapped ? DECISION.unmapped : words.attention ? DECISION.pooled : DECISION.without;
+      root.append(make("p", { class: "muted" }, say(reason)));
+    }
   },
 });
