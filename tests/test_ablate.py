@@ -431,6 +431,25 @@ def test_the_rows_of_the_parts(toy: Path) -> None:
         read_rows(toy, [], None, preset="part")
 
 
+def test_what_would_hide_a_part_is_left_out_of_the_base() -> None:
+    """A bag of n-grams answers alone where attention fails; whoever wants it says so."""
+    moods = Path("bundled:moods.toml")
+    assert [row.recipe.model.ngrams for row in read_rows(moods, [], None, preset="parts")[0]] == [1] * 11  # type: ignore[attr-defined]
+    kept, _ = read_rows(moods, ["model.ngrams=3"], None, preset="parts")
+    assert kept[0].recipe.model.ngrams == 3  # type: ignore[attr-defined]
+    paper, _ = read_rows(moods, [], None)
+    assert paper[0].recipe.model.ngrams == 2  # type: ignore[attr-defined]
+
+
+def test_the_bundled_recipe_has_every_part() -> None:
+    rows, left_out = read_rows(Path("bundled:parts.toml"), [], None, preset="parts")
+    assert left_out == []
+    assert [row.name for row in rows] == [
+        BASE, "positions-none", "residual-false", "norm-none", "norm-pre", "scale-false", "feed_forward-0", "bias-false",
+        "activation-gelu", "activation-swish", "norm_epsilon-0.1",
+    ]  # fmt: skip
+
+
 TEXTS = {
     "text-classification": ("moods.toml", "accuracy"),
     "text-generation": ("rhymes.toml", "perplexity"),

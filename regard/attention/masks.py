@@ -16,17 +16,16 @@ PAD = 0  # the id that fills up rows
 
 def padding_mask(ids: Tensor) -> Tensor:
     """Nobody looks at padding: ids [B, K] → [B, 1, 1, K], the same for every head and query."""
-    if ids.ndim != 2:
-        raise UsageError(
-            f"a padding mask is made of ids [batch, positions], not of a tensor of shape {list(ids.shape)}"
-        )
+    if not isinstance(ids, Tensor) or ids.ndim != 2 or ids.is_floating_point() or ids.dtype == torch.bool:
+        given = f"{list(ids.shape)} of {dtype_name(ids)}" if isinstance(ids, Tensor) else type(ids).__name__
+        raise UsageError(f"a padding mask is made of ids, a tensor [batch, positions] of whole numbers; not of {given}")
     return (ids != PAD)[:, None, None, :]
 
 
 def causal_mask(queries: int, keys: int | None = None, device: torch.device | None = None) -> Tensor:
     """No position looks at a later one: [Q, K]. With more keys than queries, the queries are the last positions."""
     keys = queries if keys is None else keys
-    if min(queries, keys) < 0:
+    if not (isinstance(queries, int) and isinstance(keys, int)) or min(queries, keys) < 0:
         raise UsageError(f"there are no {queries} queries or {keys} keys to make a mask for")
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
 
@@ -68,8 +67,8 @@ def require_one_meaning(mask: Tensor) -> None:
     write = "write mask=mask != 0 if 1 means may look, mask=mask == 0 if it means hidden"
     if not mask.is_floating_point():
         raise UsageError(f"a mask of {dtype_name(mask)} can be read in two ways, and is refused; {write}")
-    if mask.isnan().any():
-        raise UsageError("the mask holds NaN; numbers of a mask are added to the scores")
+    if mask.isnan().any() or mask.isposinf().any():
+        raise UsageError("the mask holds NaN or +inf; numbers of a mask are added to the scores, and −inf hides")
     if mask.any() and ((mask == 0) | (mask == 1)).all():
         raise UsageError(
             f"a mask of {dtype_name(mask)} is added to the scores, and this one holds nothing but 0 and 1, which looks like one that "

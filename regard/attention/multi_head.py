@@ -175,7 +175,7 @@ class SelfAttention(MultiHead):
     ) -> Tensor:
         """x [B, Q, D] → [B, Q, D]. With a cache, x is what follows the positions in it. Only the `first` positions may be asked for,
         where there is no mask: they look at all, and the others look nowhere."""
-        require_width(x, self.width, "a sequence")
+        require_width(x, self.width, "a sequence", layout)
         if first is not None:
             return self._mix_first(x, first)
         query, key, value = self.split(self.query_key_value(x), 3, layout)  # [B, H, Q, E], the values [B, H, Q, F]
@@ -225,7 +225,7 @@ class CrossAttention(MultiHead):
 
     def project_memory(self, memory: Tensor, layout: Padded | Packed = PADDED) -> KeyValue:
         """memory [B, K, M] → its keys [B, H, K, E] and values [B, H, K, F]."""
-        require_width(memory, self.memory_width, "a memory")
+        require_width(memory, self.memory_width, "a memory", layout)
         return KeyValue(*self.split(self.key_value(memory), 2, layout))
 
     def forward(
@@ -236,8 +236,12 @@ class CrossAttention(MultiHead):
         layout: Padded | Packed = PADDED,
     ) -> Tensor:
         """x [B, Q, D] → [B, Q, D]. The memory is [B, K, M], or what `project_memory` made of it, once for many looks."""
-        require_width(x, self.width, "a sequence")
-        looked_at = self.project_memory(memory) if isinstance(memory, Tensor) else memory
+        require_width(x, self.width, "a sequence", layout)
+        if isinstance(memory, Tensor):
+            looked_at: KeyValue | KeyValueCache = self.project_memory(memory)
+            require_batch(x, memory)
+        else:
+            looked_at = memory
         (query,) = layout.split(self.query(x), 1, self.heads)  # [B, H, Q, E]
         if mask is not None and not isinstance(looked_at, KeyValueCache):
             mask = self._readable(mask, query, looked_at.key)
@@ -255,7 +259,18 @@ def linear(inputs: int, *outputs: int, bias: bool = True) -> nn.Linear:
     return layer
 
 
-def require_width(x: Tensor, width: int, what: str) -> None:
-    """What a layer is given has the width it was made for."""
+def require_batch(x: Tensor, memory: Tensor) -> None:
+    """Each sequence has its memory, or all look at the same."""
+    if x.size(0) != memory.size(0) and 1 not in (x.size(0), memory.size(0)):
+        raise UsageError(
+            f"{x.size(0)} sequences cannot look at {memory.size(0)} memories: the first sizes of {list(x.shape)} and "
+            f"{list(memory.shape)} must be equal"
+        )
+
+
+def require_width(x: Tensor, width: int, what: str, layout: Padded | Packed = PADDED) -> None:
+    """What a layer is given has the axes and the width that it was made for."""
+    if layout is PADDED and x.ndim != 3:
+        raise UsageError(f"{what} is [batch, positions, width], not {list(x.shape)}; one alone is given as x[None]")
     if x.size(-1) != width:
         raise UsageError(f"{what} of shape {list(x.shape)} is {x.size(-1)} wide; this attention was made for {width}")

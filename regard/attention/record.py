@@ -14,6 +14,8 @@ from types import ModuleType
 
 from torch import Tensor, nn
 
+from regard.errors import UsageError
+
 
 class Observed(nn.Module):
     """A module that can show what it computes. It calls `note(name=tensor)`; outside `record` that does nothing."""
@@ -73,6 +75,10 @@ class Record(Mapping[str, Mapping[str, Tensor]]):
 @contextmanager
 def record(model: nn.Module) -> Iterator[Record]:
     """Record every observed module of the model; what was seen stays available afterwards."""
+    if not isinstance(model, nn.Module):
+        raise UsageError(
+            f"record takes a model, a torch.nn.Module; not {type(model).__name__}. What `load` returns has one: x.model"
+        )
     observed = {name or "model": module for name, module in model.named_modules() if isinstance(module, Observed)}
     noted: dict[str, list[dict[str, Tensor]]] = {name: [] for name in observed}
     before = here.noted

@@ -21,6 +21,8 @@ from torch.nn import functional
 from regard.attention.masks import additive_mask, broadcast_shape, dtype_name, require_mask
 from regard.errors import UsageError
 
+COLDEST = 1e-6  # scores divided by less may have no number
+
 
 def attend(
     query: Tensor,
@@ -203,6 +205,8 @@ def require_temperature(temperature: object) -> None:
     if not isinstance(number, Real | Tensor) or (isinstance(number, Tensor) and number.numel() != 1):
         raise UsageError(f"the temperature must be one number above 0, not {temperature!r}")
     degrees = float(number)
+    hint = "; hard attention, its limit, is hard=True" if 0 <= degrees < COLDEST else ""
     if math.isnan(degrees) or degrees <= 0:
-        hint = "; hard attention, its limit, is hard=True" if degrees == 0 else ""
         raise UsageError(f"the temperature must be above 0, not {degrees:g}{hint}")
+    if hint:
+        raise UsageError(f"the temperature must be at least {COLDEST:g}, not {degrees:g}: scores would overflow{hint}")

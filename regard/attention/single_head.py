@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from regard.attention.changes import AttentionModule
 from regard.attention.masks import require_mask
+from regard.attention.multi_head import require_batch, require_width
 from regard.attention.record import Observed
 from regard.attention.scaled_dot import to_weights
 
@@ -46,6 +47,8 @@ class SingleHead(Observed, AttentionModule, ABC):
     """Scores of whatever kind → weights → a mix of the values."""
 
     heads = 1
+    width: int
+    """Of queries, keys and values alike."""
 
     @abstractmethod
     def project_keys(self, memory: Tensor) -> Tensor:
@@ -57,16 +60,27 @@ class SingleHead(Observed, AttentionModule, ABC):
 
     def read(self, memory: Tensor, mask: Tensor | None = None) -> Memory:
         """memory [S, K, D] → what can be looked at, once for many looks; `mask` broadcasts to [S, 1, K] or [S, 1, 1, K]."""
-        mask = memory.new_ones(len(memory), 1, memory.size(1), dtype=torch.bool) if mask is None else mask
-        if mask.ndim == 4 and mask.size(1) == 1:
+        require_width(memory, self.width, "a memory")
+        return self._masked(memory, mask, (memory.size(0), 1, memory.size(1)))
+
+    def _read_for(self, query: Tensor, memory: Tensor, mask: Tensor | None) -> Memory:
+        """For one look alone: its mask may differ from query to query, [S, Q, K]."""
+        require_width(memory, self.width, "a memory")
+        return self._masked(memory, mask, (max(query.size(0), memory.size(0)), query.size(1), memory.size(1)))
+
+    def _masked(self, memory: Tensor, mask: Tensor | None, scores: tuple[int, ...]) -> Memory:
+        mask = memory.new_ones(memory.size(0), 1, memory.size(1), dtype=torch.bool) if mask is None else mask
+        if isinstance(mask, Tensor) and mask.ndim == 4 and mask.size(1) == 1:
             mask = mask.squeeze(1)  # what `padding_mask` makes for many heads, [S, 1, 1, K] → [S, 1, K]
-        require_mask(mask, (len(memory), 1, memory.size(1)))
+        require_mask(mask, scores)
         return Memory(self.project_keys(memory), memory, mask)
 
     def forward(self, query: Tensor, memory: Memory | Tensor, mask: Tensor | None = None) -> AttentionOutput:
         """query [S, Q, D] looks at a memory [S, K, D], or at what `read` made of it."""
         if isinstance(memory, Tensor):
-            memory = self.read(memory, mask)
+            require_width(query, self.width, "a query")
+            require_batch(query, memory)
+            memory = self._read_for(query, memory, mask)
             found: AttentionOutput = self(query, memory)
             self.note_outputs([found], memory)
             return found
@@ -89,6 +103,7 @@ class AdditiveAttention(SingleHead):
 
     def __init__(self, width: int) -> None:
         super().__init__()
+        self.width = width
         self.query = nn.Linear(width, width, bias=False)
         self.key = nn.Linear(width, width)
         self.score = nn.Linear(width, 1, bias=False)
@@ -106,6 +121,7 @@ class DotAttention(SingleHead):
 
     def __init__(self, width: int, projected: bool = True) -> None:
         super().__init__()
+        self.width = width
         self.key = nn.Linear(width, width, bias=False) if projected else nn.Identity()
 
     def project_keys(self, memory: Tensor) -> Tensor:

@@ -62,7 +62,7 @@ _MEANINGS = (
         "that data hands it, both in tokens", (
         "max_len", "max_length", "max_position", "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_len",
         "max_sequence_length", "block_size", "context_length", "context_size", "maximum_length", "maxlen", "max_source_length",
-        "max_target_length", "sequence_length",
+        "max_target_length", "sequence_length", "bptt", "window_size",
     )),
     Meaning(("model.norm",), '"post" normalises after adding, as in the paper, "pre" before each sub-layer, "none" never', (
         "norm_first", "pre_norm", "prenorm", "post_norm", "normalize_before", "encoder_normalize_before", "layer_norm",
@@ -92,6 +92,17 @@ _MEANINGS = (
         "scale_attention", "scaled", "scaling", "beta", "inverse_temperature", "scale_attn_weights", "use_scale",
     )),
     Meaning(("model.architecture",), "which model", ("arch", "type", "model_type", "model_name", "kind", "network")),
+    Meaning((), "labels are those of the training text: nobody says how many there are", (
+        "num_labels", "n_labels", "num_classes", "n_classes", "classes", "nb_classes", "label_count",
+    )),
+    Meaning((), 'it is model.architecture that reads both ways: "rnn-attention" does, and "rnn" reads from left to right', (
+        "bidirectional", "bi_directional", "num_directions",
+    )),
+    Meaning((), 'other architectures have it: model.architecture = "conv"', ("kernel_size", "kernel_width", "kernel", "num_filters", "n_filters", "filters")),
+    Meaning((), 'other architectures have it: model.architecture = "rnn" or "rnn-attention"', ("rnn_type", "cell_type", "rnn_cell", "cell")),
+    Meaning(("model.positions",), '"sinusoidal", "learned" or "none"; positions of other kinds are plug-ins', (
+        "rope", "rotary", "use_rope", "alibi", "relative_positions",
+    )),
     Meaning(("model.pooling",), "how a text's vectors become one", ("pool", "pooler", "pooling_type", "aggregation")),
     Meaning(("model.kernel",), "how many positions one convolution sees", ("kernel_size", "kernel_width")),
     Meaning(("model.cell",), "what carries a recurrent state", ("rnn_type", "cell_type", "rnn_cell")),
@@ -175,6 +186,11 @@ _MEANINGS = (
     Meaning((), "how an answer is drawn is an option of the verb and of Python: --sample, --temperature, --top-k, --top-p", (
         "temperature", "top_k", "top_p", "do_sample", "sampling", "nucleus",
     )),
+    Meaning(("data.text",), "the column of the text, by number or name", ("text_column", "text_field", "text_col", "sentence", "sentence_column", "x")),
+    Meaning(("data.label",), "the column of the label, by number or name", (
+        "label_column", "label_field", "label_col", "labels", "target_field", "class", "y",
+    )),
+    Meaning(("tokenizer.vocabulary",), "the most frequent tokens are kept, as many as it says", ("min_freq", "min_frequency", "min_count", "max_words")),
     Meaning(("data.train",), "the files to train on", ("train_file", "train_files", "train_path", "training", "training_data", "train_set", "x_raw")),
     Meaning(("data.valid",), "the files to validate on", (
         "validation", "val", "dev", "dev_set", "valid_set", "validation_file", "validation_data", "validation_split",
@@ -215,9 +231,10 @@ def explain(section: str, key: str, known: Mapping[str, Collection[str]]) -> str
 
 
 def _explain(section: str, key: str, called: str, known: Mapping[str, Collection[str]]) -> str:
-    if elsewhere := [f"{other}.{key}" for other, names in known.items() if key in names and other != section]:
-        return f" {_meant(elsewhere)}: it stands in [{elsewhere[0].partition('.')[0]}]."
     meanings = [meaning for meaning in _MEANINGS if called in map(plain, meaning.names)]
+    elsewhere = [f"{other}.{key}" for other, names in known.items() if key in names and other != section]
+    if elsewhere and all(meaning.settings for meaning in meanings):  # of two things with one name, which is not known
+        return f" {_meant(elsewhere)}: it stands in [{elsewhere[0].partition('.')[0]}]."
     existing = [(meaning, [name for name in meaning.settings if _is_known(name, known)]) for meaning in meanings]
     fitting = [(meaning, names) for meaning, names in existing if names or not meaning.settings]
     # What stands in this section comes first: `eps` of [training] is Adam's.

@@ -151,7 +151,7 @@ def test_modules_tell_it_too() -> None:
         r"dropout is a share": lambda: SelfAttention(D, H, dropout=1.5),
         r"a memory cannot be -1 wide": lambda: CrossAttention(D, H, memory_width=-1),
         r"the width must be even": lambda: sinusoidal_positions(5, 7),
-        r"a padding mask is made of ids \[batch, positions\]": lambda: padding_mask(torch.tensor([1, 2])),
+        r"a padding mask is made of ids, a tensor \[batch, positions\]": lambda: padding_mask(torch.tensor([1, 2])),
         r"no -1 queries": lambda: causal_mask(-1),
     }
     for told, asked in wrong.items():

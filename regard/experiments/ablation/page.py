@@ -20,17 +20,17 @@ SCORES = {"accuracy": ("accuracy", "정확도"), "perplexity": ("perplexity per 
 NOTE = (
     "Each row changes one thing of the base and is trained anew with every seed. The score is the mean, ± the standard "
     "deviation of seeds; a dot is a seed, the dashed line the base. Bold: beyond chance, of seeds (t-test with the spread "
-    "of seeds pooled over rows) and of test sentences (paired bootstrap); p is the larger of the two, and at most about "
+    "of seeds pooled over rows) and of test examples (paired bootstrap); p is the larger of the two, and at most about "
     "one mark in twenty is wrong.",
     "각 행은 기준에서 한 가지만 바꾸어 시드마다 새로 학습한 결과입니다. 점수는 평균 ± 시드 간 표준편차이고, 점 하나가 시드 "
-    "하나, 점선이 기준입니다. 굵은 글씨는 시드의 우연(행 전체의 시드 분산을 합친 t 검정)으로도, 테스트 문장의 우연(쌍체 "
+    "하나, 점선이 기준입니다. 굵은 글씨는 시드의 우연(행 전체의 시드 분산을 합친 t 검정)으로도, 테스트 예제의 우연(쌍체 "
     "부트스트랩, paired bootstrap)으로도 보기 어려운 차이입니다. p는 둘 가운데 큰 값이며, 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다.",
 )
 ONE_SEED = (
     "Each row changes one thing of the base and is trained anew. The dashed line is the base. Bold: beyond chance, as far as "
-    "the choice of test sentences goes (paired bootstrap; at most about one mark in twenty is wrong). One seed cannot tell "
+    "the choice of test examples goes (paired bootstrap; at most about one mark in twenty is wrong). One seed cannot tell "
     "what another would say.",
-    "각 행은 기준에서 한 가지만 바꾸어 새로 학습한 결과이고, 점선이 기준입니다. 굵은 글씨는 테스트 문장의 우연으로 보기 어려운 "
+    "각 행은 기준에서 한 가지만 바꾸어 새로 학습한 결과이고, 점선이 기준입니다. 굵은 글씨는 테스트 예제의 우연으로 보기 어려운 "
     "차이입니다(쌍체 부트스트랩(paired bootstrap), 잘못된 표시는 스무 개 가운데 하나꼴을 넘지 않습니다). 시드 하나로는 다른 시드가 무엇을 보일지 알 "
     "수 없습니다.",
 )

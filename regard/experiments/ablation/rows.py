@@ -40,6 +40,9 @@ def read_rows(
         raise UsageError(f"no preset {preset!r}.{did_you_mean(preset, PRESETS)} There are {', '.join(PRESETS)}")
     base = recipes.load(path, overrides, folder=data)
     recipes.require_data(base)
+    if not vary and preset in SUITED:
+        overrides = [*SUITED[preset](base), *overrides]
+        base = recipes.load(path, overrides, folder=data)
     rows = {BASE: Row(BASE, BASE, base)}
     mistakes: list[str] = []
     for variation in vary or PRESETS[preset](base):
@@ -102,6 +105,13 @@ def part_variations(recipe: Recipe) -> list[str]:
     })  # fmt: skip
 
 
+def without_ngrams(recipe: Recipe) -> list[str]:
+    """A bag of n-grams answers beside attention: what attention lacks would not be seen."""
+    return ["model.ngrams=1"] if getattr(recipe.model, "ngrams", 1) > 1 else []
+
+
+SUITED: dict[str, Callable[[Recipe], list[str]]] = {"parts": without_ngrams}
+"""What a preset changes of the base, unless somebody sets it."""
 PRESETS: dict[str, Callable[[Recipe], list[str]]] = {"paper": paper_variations, "parts": part_variations}
 
 
