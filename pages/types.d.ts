@@ -201,8 +201,10 @@ interface Scene {
   walk: Record<string, Record<string, Packed>> | null;
 }
 
-/** regard/tasks/translation/movie_file.py */
+/** regard/tasks/movie_file.py */
 interface Movie {
+  /** Which attention was filmed. */
+  kind: Kind | "pooling";
   probes: { source: Side; target: Side }[];
   frames: Frame[];
 }
@@ -210,8 +212,8 @@ interface Movie {
 interface Frame {
   update: number;
   metrics: Record<string, number>;
-  /** `cross` is [layers, heads, queries, keys]. */
-  probes: { cross: Packed; text: string }[];
+  /** `weights` are [layers, heads, queries, keys]. */
+  probes: { weights: Packed; text: string }[];
 }
 
 /** What a page knows of the server behind it: `live_page` in regard/serve/attention_route.py. */
@@ -407,22 +409,24 @@ interface Entrant {
   training: { learning_rate: number };
   updates: number;
   seconds: number;
-  curve: { update: number; seconds: number; loss: number; bleu: number }[];
-  tokens_per_second: number | null;
+  curve: { update: number; seconds: number; loss: number; score: number }[];
+  /** What the speed of training counts: tokens or texts. */
+  unit: string;
+  trained_per_second: number | null;
   memory: number;
-  speed: { sentences: number; sentences_per_second: number; tokens_per_second: number };
+  speed: { texts: number; texts_per_second: number; tokens_per_second: number };
   scores: Score[];
-  /** BLEU by bucket of source lengths. */
+  /** The first score by bucket of lengths. */
   lengths: Score[];
 }
 
 interface Bucket {
   low: number;
   high: number;
-  sentences: number;
+  texts: number;
 }
 
-/** Where a entrant looked: the mean of its cross-attention, [target, source]. */
+/** Where an entrant looked, [target, source]. */
 interface Looks {
   source: string[];
   target: string[];
@@ -433,20 +437,26 @@ interface Sample {
   source: string;
   reference: string;
   tokens: number;
-  translations: Record<string, string>;
+  answers: Record<string, string>;
   /** By entrant; null if it has no attention. */
   looks: Record<string, Looks | null>;
 }
 
 interface RacePage {
   name: string;
-  headline: string;
-  languages: string;
+  headline: Both;
+  task: string;
+  facts: Record<string, string>;
   budget: { parameters: number; minutes: number | null };
-  training_pairs: number;
+  training_examples: number;
   vocabulary: number;
-  beam: number;
-  test_set: { name: string; sentences: number };
+  /** What validations call the score. */
+  curve: string;
+  /** Whether less is better. */
+  lower: boolean;
+  meaning: Both;
+  work: Both;
+  test_set: { name: string; texts: number };
   buckets: Bucket[];
   entrants: Entrant[];
   pairs: { a: string; b: string; metrics: { value: number; p_value: number }[] }[];

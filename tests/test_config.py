@@ -362,7 +362,7 @@ def test_a_file_that_is_no_recipe(read: Read, tmp_path: Path) -> None:
             'task = "text-classification"\n[training]\npatience = 3\nmasked_epochs = 1',
             "training.patience needs training.masked_epochs = 0",
         ),
-        ('task = "text-classification"\n[training]\nprobes = 1', "unknown setting 'training.probes'"),
+        ('task = "image-classification"\n[training]\nprobes = 1', "unknown setting 'training.probes'"),
         (
             'task = "text-classification"\n[data]\ntrain = ["a"]\ntext = "2"',
             "data.text = '2', data.label = '2': these must be different columns",
@@ -653,6 +653,15 @@ def test_the_settings_page_is_up_to_date() -> None:
         ("translation", "model.learning_rate=6", "training.learning_rate is meant: it stands in [training]"),
         ("translation", "optimizer.lr=6", "[training] is meant"),
         ("translation", "model.num_atention_heads=6", "model.heads is meant"),  # misspelt besides
+        ("translation", "model.temperature=2", "is an option of the verb"),
+        ("translation", "model.rope=true", "model.positions is meant"),
+        ("translation", "tokenizer.min_freq=2", "tokenizer.vocabulary is meant"),
+        ("text-classification", "model.num_labels=3", "Labels are those of the training text"),
+        ("text-classification", "data.text_column=3", "data.text is meant: the column of the text"),
+        ("text-classification", "model.bidirectional=true", '"rnn-attention" does'),
+        ("text-classification", "model.kernel_size=3", 'model.architecture = "conv"'),
+        ("text-classification", "model.cell=gru", 'model.architecture = "rnn"'),
+        ("text-generation", "data.bptt=35", "data.max_tokens is meant"),
     ],
 )
 def test_the_field_s_names_are_explained(task: str, setting: str, told: str) -> None:

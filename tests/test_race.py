@@ -135,7 +135,7 @@ def test_no_wider_model_would_fit(recipe: Path, limit: int) -> None:
             assert model.width % model.heads == 0
             assert model.feed_forward == 2 * model.width, "as in the recipe"
             changes["feed_forward"] = 2 * (model.width + step)
-        wider = parameters_of(replace(model, **changes), entrant.recipe.tokenizer)
+        wider = parameters_of(replace(model, **changes), (320, 320))
         assert entrant.parameters <= limit < wider
 
 
@@ -164,7 +164,7 @@ def test_the_recipes_own_model_sets_the_budget(recipe: Path) -> None:
 
 def test_heads_divide_every_width(recipe: Path) -> None:
     model = replace(config.Transformer(), heads=12, width=192, feed_forward=768)
-    found = widest(model, config.Tokenizer(vocabulary=320), 2_000_000)
+    found = widest(model, (320, 320), 2_000_000)
     assert found.width % 12 == 0
     assert found.width % STEP == 0
 
@@ -279,10 +279,10 @@ def test_entrants_are_run_folders_that_share_a_corpus(recipe: Path, finished: tu
 def test_scores_are_those_of_the_translations(recipe: Path, finished: tuple[Path, dict[str, Any]]) -> None:
     folder, comparison = finished
     test_set, _ = recipe_test_sets(recipes.load(recipe))
-    assert comparison["test_set"] == {"name": "first", "sentences": 16}
+    assert comparison["test_set"] == {"name": "first", "texts": 16}
     for entrant in comparison["entrants"]:
         kept = json.loads((folder / entrant["name"] / "race.json").read_text(encoding="utf-8"))
-        bleu, chrf, _ = score(kept["translations"], test_set.references)
+        bleu, chrf, _ = score(kept["answers"], test_set.references)
         assert [each["value"] for each in entrant["scores"]] == pytest.approx([bleu.value, chrf.value])
         for found, plain in zip(entrant["scores"], (bleu, chrf), strict=True):
             assert found["signature"].startswith(plain.signature)
@@ -291,7 +291,7 @@ def test_scores_are_those_of_the_translations(recipe: Path, finished: tuple[Path
         assert entrant["updates"] == 4
         assert [point["update"] for point in entrant["curve"]] == [2, 4]
         assert 0 < entrant["curve"][0]["seconds"] < entrant["curve"][1]["seconds"] == entrant["seconds"]
-        assert entrant["speed"]["sentences_per_second"] > 0
+        assert entrant["speed"]["texts_per_second"] > 0
     pairs = {(pair["a"], pair["b"]): pair["metrics"][0]["value"] for pair in comparison["pairs"]}
     values = {entrant["name"]: entrant["scores"][0]["value"] for entrant in comparison["entrants"]}
     assert len(pairs) == 6
@@ -317,7 +317,7 @@ def test_a_finished_race_is_not_repeated(
 ) -> None:
     folder, before = finished
     monkeypatch.setattr(measures, "measured", lambda *given: pytest.fail("measured again"))
-    monkeypatch.setattr(measures, "decoding_speed", lambda *given: pytest.fail("timed again"))
+    monkeypatch.setattr(measures, "answering_speed", lambda *given: pytest.fail("timed again"))
     after, said = run(recipe, folder, ALL, output=tmp_path / "page.html")
     assert said.count("nothing is left to do") == len(ALL)
     assert {**after, "command": ""} == {**before, "command": ""}
@@ -352,8 +352,8 @@ def test_an_interrupted_race_goes_on(recipe: Path, tmp_path: Path, monkeypatch: 
 def test_another_test_set_is_measured_anew(recipe: Path, tmp_path: Path) -> None:
     first, _ = run(recipe, tmp_path / "race", ["transformer"])
     second, said = run(recipe, tmp_path / "race", ["transformer"], test="second")
-    assert first["test_set"]["sentences"] == 16
-    assert second["test_set"] == {"name": "second", "sentences": 14}
+    assert first["test_set"]["texts"] == 16
+    assert second["test_set"] == {"name": "second", "texts": 14}
     assert "measuring transformer" in said
     assert not second["pairs"]
 

@@ -17,8 +17,8 @@ from regard.notes import is_quiet
 def race(
     recipe: RecipePath,
     architectures: Annotated[
-        str, typer.Option(metavar="NAMES", help="Who runs, separated by commas.")
-    ] = "rnn,rnn-attention,conv,transformer",
+        str | None, typer.Option(metavar="NAMES", help="Who runs, separated by commas. [all of the task]")
+    ] = None,
     parameters: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Most parameters of each. [those of the recipe's model]")
     ] = None,
@@ -44,7 +44,7 @@ def race(
 
     Each entrant is a run folder inside that of the race; Ctrl-C saves and leaves.
     """
-    names = [name.strip() for name in architectures.split(",") if name.strip()]
+    names = None if architectures is None else [name.strip() for name in architectures.split(",") if name.strip()]
     found = regard.race(
         recipe, names, parameters=parameters, minutes=minutes, overrides=with_device(overrides, device), data=data, run=run, output=output,
         test=test, console=Console(quiet=is_quiet()), command=command_line(),

@@ -93,7 +93,21 @@ class Training:
 
 
 @dataclass(frozen=True)
-class TextTraining(Training):
+class FilmedTraining(Training):
+    """`[training]` of models whose attention can be watched while it forms."""
+
+    probes: int = setting(0, most=1_000, free=True)
+    """Validation texts whose attention is kept while it forms, for the movie of `regard view`; 0: none."""
+    probe_every: int = setting(0, free=True)
+    """Updates between two frames of the movie, besides one at every validation; 0: only those."""
+
+    @property
+    def filmed(self) -> bool:
+        return self.probes > 0
+
+
+@dataclass(frozen=True)
+class TextTraining(FilmedTraining):
     """`[training]` of what reads one text."""
 
     label_smoothing: float = setting(0.0, below=1)

@@ -11,7 +11,7 @@ from regard.config.data import TextData, is_plain
 from regard.config.field import setting
 from regard.config.model import DEEPEST, AttentionModel, ConvolutionalModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
-from regard.config.training import Training
+from regard.config.training import FilmedTraining
 from regard.errors import shown
 
 TAG = re.compile(r"<[\w-]{1,30}>")
@@ -246,20 +246,12 @@ class Convolutional(ConvolutionalModel, TranslationModel):
 
 
 @dataclass(frozen=True)
-class TranslationTraining(Training):
+class TranslationTraining(FilmedTraining):
     """`[training]` of a translation recipe."""
 
     metric: str = "bleu"
     validate_sentences: int = setting(1_000, least=1)
     """Validation sentences that are translated (greedily) for BLEU; the loss uses all of them."""
-    probes: int = setting(0, most=1_000, free=True)
-    """Validation sentences whose attention is kept while it forms, for the movie of `regard view`; 0: none."""
-    probe_every: int = setting(0, free=True)
-    """Updates between two frames of the movie, besides one at every validation; 0: only those."""
-
-    @property
-    def filmed(self) -> bool:
-        return self.probes > 0
 
 
 @dataclass(frozen=True)

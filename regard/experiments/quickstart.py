@@ -17,8 +17,8 @@ from regard.checkpoint import MODEL, store_scores
 from regard.config import recipes
 from regard.errors import TrainingError
 from regard.runs import train
+from regard.tasks.movie_file import load_movie
 from regard.tasks.translation.evaluation import TranslationTest, evaluate, recipe_test_sets
-from regard.tasks.translation.movie_file import load_movie
 from regard.view.scenes import write_page
 
 PROMISED_BLEU = (30.0, 35.0)

@@ -148,6 +148,17 @@ class Judged(Protocol):
 
 
 @dataclass(frozen=True)
+class Metric:
+    """One more way to count, as in `Judge`."""
+
+    metric: str
+    counts: Callable[[Any, list[Any], Judged], NDArray[np.floating[Any]]]
+    score: Callable[[Any, NDArray[np.floating[Any]]], float]
+    signature: Callable[[Any], str] = lambda recipe: ""
+    lower: bool = False
+
+
+@dataclass(frozen=True)
 class Judge:
     """How many runs are compared: by what each counts in every example, so that examples can be drawn again and again."""
 
@@ -169,6 +180,38 @@ class Judge:
     """Whether less is better."""
     by_validation: bool = False
     """Whether a recipe that names no test set is judged on its validation text."""
+    also: tuple[Metric, ...] = ()
+    """Told besides where models race."""
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """All of them, the one that decides first."""
+        return [Metric(self.metric, self.counts, self.score, self.signature, self.lower), *self.also]
+
+
+@dataclass(frozen=True)
+class Racing:
+    """What a race asks of models of the task; its texts are in English and in Korean."""
+
+    curve: str
+    """What validations call the score: `bleu`."""
+    answers: Callable[[Any, list[str]], Iterable[Any]]
+    """(A loaded model, sources) → what it answers to each, as a judge counts it."""
+    told: Callable[[Any], str]
+    """(An answer) → as people read it."""
+    timed: Callable[[Any, list[str]], int]
+    """(A loaded model, sources) → answers them as fast as it goes, and tells how many tokens that took."""
+    longest: Callable[[Any], int]
+    """(A loaded model) → the tokens of a text that it reads in one go."""
+    look: Callable[[Any, str], dict[str, Any] | None]
+    """(A loaded model, a source) → `source` and `target` words and the `weights` between them (view/arrays.py), or None if it has
+    no attention."""
+    meaning: tuple[str, str]
+    """What such a look shows."""
+    work: tuple[str, str]
+    """What is timed: `translating greedily`."""
+    facts: Callable[[Any], dict[str, str]] = lambda recipe: {}
+    """(A recipe) → what the page's header tells of it besides."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +272,8 @@ class Task:
     """How a server looks into its models."""
     judge: Judge | None = None
     """How experiments compare its runs."""
+    race: Racing | None = None
+    """What a race shows of its models."""
     embed: Callable[..., TextVectors] | None = None
     """(Name of a model, and options of its own) → what makes vectors of texts."""
     export: Callable[..., Exported] | None = None

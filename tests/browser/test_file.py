@@ -178,9 +178,11 @@ def write_with_movie(path: Path, seen: Attention) -> Path:
     frame = {
         "update": 1,
         "metrics": {},
-        "probes": [{"cross": pack_probabilities(seen.weights["cross"]), "text": seen.translation}],
+        "probes": [{"weights": pack_probabilities(seen.weights["cross"]), "text": seen.translation}],
     }
-    path.write_text(render([seen.to_dict()], movie={"probes": [probe], "frames": [frame, frame]}), encoding="utf-8")
+    path.write_text(
+        render([seen.to_dict()], movie={"kind": "cross", "probes": [probe], "frames": [frame, frame]}), encoding="utf-8"
+    )
     return path
 
 

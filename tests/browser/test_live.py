@@ -13,8 +13,8 @@ from playwright.sync_api import Page, expect
 
 import regard
 from regard.serve.limits import Limits
+from regard.tasks.movie_file import FOLDER
 from regard.tasks.translation.attention import Attention
-from regard.tasks.translation.movie_file import FOLDER
 from regard.view.arrays import pack_probabilities
 from tests.browser.conftest import SENTENCE, Open
 from tests.browser.reading import NARROW, fits, go_to, number, tabs_of, texts, until

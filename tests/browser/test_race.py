@@ -35,8 +35,8 @@ def test_every_number_has_its_place(open_page: Open, race_page: Path) -> None:
     for signature in ("of:BLEU", "of:chrF2"):
         expect(page.locator("footer")).to_contain_text(signature)
     assert texts(page, "section h2") == [
-        "Who translates best", "Could it be chance?", "Short and long sentences", "How they learned", "What they cost",
-        "The same sentences", "Where they looked",
+        "Who is best", "Could it be chance?", "Short and long texts", "How they learned", "What they cost",
+        "The same texts", "Where they looked",
     ]  # fmt: skip
     assert len(texts(page, "section > .look-for")) == 7, "each says what to look for"
 
@@ -64,7 +64,7 @@ def test_pointing_reads_a_value(open_page: Open, race_page: Path) -> None:
     mark = chart.locator("[data-series='1'] .mark").nth(2)
     mark.scroll_into_view_if_needed()
     mark.hover()
-    expect(chart.locator(".readout")).to_have_text("conv 21–35 tokens: BLEU 23.0 [22.0, 24.0], 50 sentences")
+    expect(chart.locator(".readout")).to_have_text("conv 21–35 tokens: BLEU 23.0 [22.0, 24.0], 50 texts")
     chart.locator("svg").first.focus()
     page.keyboard.press("ArrowLeft")
     expect(chart.locator(".readout")).to_contain_text("conv 11–20 tokens")
@@ -74,7 +74,7 @@ def test_looks_of_a_chosen_sentence(open_page: Open, race_page: Path) -> None:
     page = open_page(race_page)
     expect(page.locator(".looks figure")).to_have_count(len(ENTRANTS))
     expect(page.locator(".looks .nothing")).to_have_text(
-        "It has no attention: the whole sentence reaches the decoder as one state."
+        "It has no attention: what it read reaches the answer through its states alone."
     )
     page.locator("#sentence").select_option(index=0)
     expect(page.locator(".looks figure").nth(1).locator(".cell")).to_have_count(25)
@@ -96,3 +96,28 @@ def test_one_entrant_alone(open_page: Open, tmp_path: Path) -> None:
     page = open_page(tmp_path / "race.html")
     expect(page.locator("section")).to_have_count(6)
     expect(page.locator(".sentence")).to_have_text("conv: BLEU 20.00")
+
+
+def test_it_speaks_korean(open_page: Open, race_page: Path) -> None:
+    page = open_page(race_page)
+    page.locator("#language-ko").click()
+    expect(page.locator(".sentence")).to_contain_text("transformer 1위: BLEU 26.00, conv보다 3.00 높습니다")
+    assert texts(page, "section h2")[:2] == ["누가 가장 좋은가", "우연일 수 있는가"]
+    expect(page.locator(".look-for").last).to_contain_text("regard race")
+    page.locator("#language-en").click()
+    expect(page.locator("section")).to_have_count(7)
+    expect(page.locator(".looks figure")).to_have_count(len(ENTRANTS))
+
+
+def test_a_race_where_less_is_better_and_one_metric_counts(open_page: Open, tmp_path: Path) -> None:
+    given = comparison(curve="perplexity", lower=True, task="text-generation", facts={})
+    for lane in given["entrants"]:
+        lane["scores"] = [{**lane["scores"][0], "name": "perplexity"}]
+    for sample in given["samples"]:
+        sample["reference"] = sample["source"]
+    write_race(tmp_path / "race.html", given)
+    page = open_page(tmp_path / "race.html")
+    expect(page.locator(".sentence")).to_contain_text("rnn is ahead: perplexity 20.00, 3.00 less than conv")
+    expect(page.locator(".pairs")).to_have_count(1)
+    expect(page.locator(".sample .reference")).to_have_count(0)
+    expect(page.locator("header")).not_to_contain_text("beam")

@@ -199,10 +199,11 @@ def test_decoding_plays_to_its_end(open_page: Open, demo_page: Path) -> None:
 def movie_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     given = imagined()
     movie = {
+        "kind": "cross",
         "probes": [{"source": side_of(given.text, SOURCE), "target": side_of(given.translation, TARGET)}],
         "frames": [
             {"update": 1000 * number, "metrics": METRICS[number],
-             "probes": [{"cross": pack_probabilities(cross), "text": text}]}
+             "probes": [{"weights": pack_probabilities(cross), "text": text}]}
             for number, (cross, text) in enumerate(zip(CROSS, WRITTEN, strict=True))
         ],
     }  # fmt: skip
@@ -265,8 +266,9 @@ def test_the_map_of_the_movie_is_read_with_the_keyboard(open_page: Open, tmp_pat
     source = SOURCE if direction == "ltr" else ["▁כלב", "▁חום", "▁ר", "ץ", ".", "</s>"]
     given = imagined(source)
     movie = {
+        "kind": "cross",
         "probes": [{"source": side_of(given.text, source), "target": side_of(given.translation, TARGET)}],
-        "frames": [{"update": 0, "metrics": {}, "probes": [{"cross": pack_probabilities(CROSS[0]), "text": ""}]}],
+        "frames": [{"update": 0, "metrics": {}, "probes": [{"weights": pack_probabilities(CROSS[0]), "text": ""}]}],
     }
     (tmp_path / "page.html").write_text(render([given.to_dict()], movie=movie), encoding="utf-8")
     page = open_page(tmp_path / "page.html")

@@ -16,7 +16,7 @@ import regard
 from regard.errors import UsageError
 from regard.tasks.classification.attribution import attribute, log_odds
 from regard.tasks.classification.classifier import Classifier
-from regard.tasks.classification.verbs import SeenDecision
+from regard.tasks.classification.verbs import SeenClassification
 from regard.tasks.heads import head_importance
 from regard.tasks.task import Examples
 from regard.tasks.trained import save_trained
@@ -63,7 +63,7 @@ def test_a_look_shows_what_there_is(rival: Classifier, tmp_path: Path) -> None:
     (scene,) = json.loads(found)["scenes"]
     assert (scene["attention"], scene["stacks"], scene["decision"]["mapped"]) == ({}, [], True)
     told = io.StringIO()
-    SeenDecision([seen]).draw(Console(file=told, width=300))
+    SeenClassification([seen]).draw(Console(file=told, width=300))
     assert ("no attention" in told.getvalue()) == (seen.attention is None)
     if seen.attention is not None:
         assert seen.attention.sum() == pytest.approx(1)

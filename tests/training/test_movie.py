@@ -11,7 +11,7 @@ import pytest
 
 import regard
 from regard.errors import CheckpointError
-from regard.tasks.translation.movie_file import MOST_FRAMES, load_movie
+from regard.tasks.movie_file import MOST_FRAMES, load_movie
 from regard.view.arrays import pack_probabilities, unpack
 from tests.training.toy import contents, train
 

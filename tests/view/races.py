@@ -17,13 +17,17 @@ def comparison(entrants: tuple[str, ...] = ENTRANTS, **changes: Any) -> dict[str
     pairs = [(a, b) for place, a in enumerate(entrants) for b in entrants[place + 1 :]]
     return {
         "name": "toy",
-        "languages": "de → en",
+        "task": "translation",
+        "facts": {"languages": "de → en", "beam": "5"},
         "budget": {"parameters": 100_000, "minutes": None},
-        "training_pairs": 60_000,
+        "training_examples": 60_000,
         "vocabulary": 2_000,
-        "beam": 5,
-        "test_set": {"name": "test", "sentences": 750},
-        "buckets": [{"low": low, "high": high, "sentences": count} for low, high, count in BUCKETS],
+        "curve": "bleu",
+        "lower": False,
+        "meaning": {"en": "Look for a diagonal.", "ko": "대각선을 찾아보세요."},
+        "work": {"en": "translating greedily", "ko": "탐욕적(greedy) 번역"},
+        "test_set": {"name": "test", "texts": 750},
+        "buckets": [{"low": low, "high": high, "texts": count} for low, high, count in BUCKETS],
         "entrants": [entrant(name, number) for number, name in enumerate(entrants)],
         "pairs": [
             {"a": a, "b": b, "metrics": [
@@ -47,12 +51,13 @@ def entrant(name: str, number: int) -> dict[str, Any]:
         "updates": 1_000,
         "seconds": 60.0 * (number + 1),
         "curve": [
-            {"update": 500 * step, "seconds": 30.0 * (number + 1) * step, "loss": 5.0 / step, "bleu": bleu * step / 2}
+            {"update": 500 * step, "seconds": 30.0 * (number + 1) * step, "loss": 5.0 / step, "score": bleu * step / 2}
             for step in (1, 2)
         ],
-        "tokens_per_second": 3_000.0 + number,
+        "unit": "tokens",
+        "trained_per_second": 3_000.0 + number,
         "memory": 400_000_000,
-        "speed": {"beside": [], "sentences": 200, "sentences_per_second": 50.0 + number, "tokens_per_second": 900.0},
+        "speed": {"beside": [], "texts": 200, "texts_per_second": 50.0 + number, "tokens_per_second": 900.0},
         "scores": [score("BLEU", bleu), score("chrF2", 2 * bleu)],
         "lengths": [score("BLEU", bleu - place * (5 if number == 0 else 0)) for place in range(len(BUCKETS))],
     }
@@ -71,6 +76,6 @@ def sample(entrants: tuple[str, ...], source: str, tokens: int) -> dict[str, Any
         "source": source,
         "reference": f"the reference of {tokens} tokens",
         "tokens": tokens,
-        "translations": {name: f"{name} wrote this" for name in entrants},
+        "answers": {name: f"{name} wrote this" for name in entrants},
         "looks": {name: None if name == entrants[0] else looks for name in entrants},
     }

@@ -20,7 +20,8 @@ def test_the_page_carries_all_numbers_and_asks_nobody() -> None:
     given = comparison()
     page = Elements(render_race(given))
     data = json.loads(page.texts["script"][0])
-    assert data.pop("headline") == headline(given)
+    english, korean = headline(given)
+    assert data.pop("headline") == {"en": english, "ko": korean}
     assert data == given
     assert not [tag for tag, attributes in page.tags if {"src", "href"} & attributes.keys()]
 
@@ -31,7 +32,7 @@ def test_texts_stay_texts() -> None:
         ["</script><script>hacked()</script>", "/*SCRIPT*/ <!--TITLE--> /*DATA*/ half \ud83d"]
     ):
         given["samples"][place]["source"] = text
-        given["samples"][place]["translations"]["conv"] = text
+        given["samples"][place]["answers"]["conv"] = text
     harmless = Elements(render_race(comparison()))
     page = Elements(render_race(given).encode("utf-8").decode("utf-8"))
     assert [tag for tag, _ in page.tags] == [tag for tag, _ in harmless.tags]
@@ -43,10 +44,21 @@ def test_texts_stay_texts() -> None:
 
 def test_the_headline_says_who_won_and_how_surely() -> None:
     given = comparison()
-    assert headline(given) == "transformer is ahead: BLEU 26.00, 3.00 more than conv (p = 0.001)"
+    assert headline(given) == (
+        "transformer is ahead: BLEU 26.00, 3.00 more than conv (p = 0.001)",
+        "transformer 1위: BLEU 26.00, conv보다 3.00 높습니다(p = 0.001).",
+    )
     given["pairs"][-1]["metrics"][0]["p_value"] = 0.3
-    assert headline(given).startswith("transformer is ahead, though chance could have done it: BLEU 26.00")
-    assert headline(comparison(("conv",))) == "conv: BLEU 20.00"
+    assert headline(given)[0].startswith("transformer is ahead, though chance could have done it: BLEU 26.00")
+    assert headline(given)[1].endswith("다만 우연히 생길 수 있는 차이입니다.")
+    assert headline(comparison(("conv",)))[0] == "conv: BLEU 20.00"
+
+
+def test_less_may_be_better() -> None:
+    given = comparison(lower=True)
+    english, korean = headline(given)
+    assert english == "rnn is ahead: BLEU 20.00, 3.00 less than conv (p = 0.001)"
+    assert "conv보다 3.00 낮습니다" in korean
 
 
 def test_the_order_of_the_entrants_does_not_matter() -> None:
@@ -62,7 +74,7 @@ def test_the_order_of_the_entrants_does_not_matter() -> None:
 def test_the_table_in_the_terminal_puts_the_best_first() -> None:
     said = io.StringIO()
     given = comparison()
-    given["entrants"][0]["tokens_per_second"] = None
+    given["entrants"][0]["trained_per_second"] = None
     draw_race(given, Console(file=said, width=80))
     lines = said.getvalue().splitlines()
     for mark in ("MB", "["):

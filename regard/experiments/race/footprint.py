@@ -13,14 +13,14 @@ from regard import config
 UPDATES = 10
 
 
-def training_memory(recipe: config.TranslationRecipe) -> int:
+def training_memory(recipe: config.Recipe) -> int:
     """The most bytes that a fresh process held while it took the first updates, Python and torch included; 0: unknown."""
     fresh = multiprocessing.get_context("spawn")  # a fork would begin with all that this process holds
     with ProcessPoolExecutor(1, fresh, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         return pool.submit(first_updates, recipe).result()
 
 
-def first_updates(recipe: config.TranslationRecipe) -> int:
+def first_updates(recipe: config.Recipe) -> int:
     """Train a little, on the recipe's own text but without a run folder → the peak of memory so far."""
     from regard.allocator import keep_memory
     from regard.runs import initial_model

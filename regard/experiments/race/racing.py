@@ -15,17 +15,16 @@ from rich.console import Console
 
 from regard import config
 from regard.dry_runs import mistakes_in_files
-from regard.errors import DataError, UsageError
-from regard.experiments.race.comparison import compare_entrants
+from regard.errors import DataError, UsageError, did_you_mean
+from regard.experiments.race.comparison import compare_entrants, judge_of
 from regard.experiments.race.entrants import Budget, Entrant, build_entrants
 from regard.experiments.race.measures import RESULTS, measure, write_json
 from regard.experiments.race.page import draw_race, write_race
 from regard.runs import check_same_run, make_folder, train
-from regard.tasks.translation.evaluation import TestSet, choose, recipe_test_sets
+from regard.tasks.task import Judged
 from regard.view.document import check_name
 
 PAGE = "race.html"
-ENTRANTS = ("rnn", "rnn-attention", "conv", "transformer")
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Race:
 
 def race(
     recipe: str | Path,
-    architectures: Sequence[str] = ENTRANTS,
+    architectures: Sequence[str] | None = None,
     *,
     parameters: int | None = None,
     minutes: float | None = None,
@@ -69,6 +68,7 @@ def race(
 ) -> Race:
     """Train architectures on the same text with the same budget, or go on with that, and write a page that compares them.
 
+    The recipe is one that translates, classifies texts or writes on; unless named, all architectures of its task run.
     The budget is that of `parameters`, or of `minutes` of training; without either, the parameters of the recipe's model.
     `overrides` are settings of all, or of one: `conv:training.clip=0.1`. `run` is the folder of the race, `output` its page,
     `test` the test set that judges; `console` hears how it goes, and `command` is what the page says made it.
@@ -96,7 +96,7 @@ def race(
 
 
 def run_and_compare(
-    entrants: Sequence[Entrant], folder: Path, test_set: TestSet, budget: Budget, console: Console, command: str
+    entrants: Sequence[Entrant], folder: Path, test_set: Judged, budget: Budget, console: Console, command: str
 ) -> dict[str, Any] | None:
     """The comparison, or None if somebody stopped an entrant, which saved itself."""
 
@@ -115,15 +115,20 @@ def run_and_compare(
         raise
 
 
-def find_test_set(recipe: config.TranslationRecipe, path: Path, name: str | None) -> TestSet:
+def find_test_set(recipe: config.Recipe, path: Path, name: str | None) -> Judged:
     """What the entrants are judged by: the test set of that name, or the recipe's first; all files must be there."""
-    if not recipe.data.test:
+    judge = judge_of(recipe)
+    if not (recipe.data.tests or judge.by_validation):
         raise UsageError(
-            f"{path} names no test set, which a race is judged by; add [data.test] and NAME = [FILE, FILE]"
+            f"{path} names no test set, which a race is judged by; add [data.test] and "
+            f'NAME = ["FILE"]: {recipe.data.FORM}'
         )
     if mistakes := mistakes_in_files(recipe):
         raise DataError("\n".join(mistakes))
-    return choose(recipe_test_sets(recipe), name)[0]
+    sets = {each.name: each for each in judge.test_sets(recipe)}
+    if name is not None and name not in sets:
+        raise UsageError(f"no test set {name!r}.{did_you_mean(name, sets)} There are: {', '.join(sets)}")
+    return next(iter(sets.values())) if name is None else sets[name]
 
 
 def run_all(entrants: Sequence[Entrant], folder: Path, console: Console) -> bool:

@@ -21,6 +21,7 @@ from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.exporting import export
 from regard.tasks.classification.glass_box import GLASS_BOX
 from regard.tasks.classification.judging import JUDGE, examples_of
+from regard.tasks.classification.racing import RACING
 from regard.tasks.classification.training import (
     ClassificationTraining,
     dry_run_batch,
@@ -84,6 +85,7 @@ TASK = Task(
     examples=examples_of,
     glass_box=GLASS_BOX,
     judge=JUDGE,
+    race=RACING,
     embed=verbs.embed,
     export=export,
     neighbours=verbs.neighbours,

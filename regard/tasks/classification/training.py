@@ -28,11 +28,13 @@ from regard.errors import DataError, shown
 from regard.evaluation.labels import fit_mixture_weight, fit_temperature
 from regard.models.classifier import TextClassifier
 from regard.tasks.classification.assets import ClassificationAssets
+from regard.tasks.classification.movie import Probe, record_probes
+from regard.tasks.movie import Filmed, choose
 from regard.tasks.task import ENOUGH_EXAMPLES
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.word_dropout import hide
 from regard.training.loss import Loss, projected_loss, smoothed_loss
-from regard.training.trainable import Finished, MicroBatch, WithoutMovie
+from regard.training.trainable import Finished, MicroBatch
 
 EVEN = 0.5  # weight of attention and of n-grams where they count alike
 MANY_LABELS = 20  # that few rows may well have, each its own
@@ -40,7 +42,7 @@ LABELS = 2  # a guess, where the training text is not there yet
 HIDDEN = 0.15  # share of the tokens that a text without labels has to be guessed from
 
 
-class ClassificationTraining(WithoutMovie):
+class ClassificationTraining(Filmed):
     """Batches, loss and validation of a classification recipe."""
 
     unit = "texts"
@@ -56,6 +58,8 @@ class ClassificationTraining(WithoutMovie):
         most = max(1, recipe.training.batch_texts // micro_batches) if recipe.training.batch_texts else sys.maxsize
         self.batches = TokenBatches(lengths, budget, recipe.training.seed, most)
         self.usual = max(1, round(len(lengths) / len(self.batches.plan(0))))
+        rows = choose(range(len(self.valid)), lambda row: int(self.valid.lengths[row, 0]), recipe.training.probes)
+        self.probes = [self._probe(row) for row in rows]
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         """A batch holds many short texts or few long ones. It counts as if it held as many as usual: else each of the few
@@ -81,6 +85,14 @@ class ClassificationTraining(WithoutMovie):
         logits, labels, _ = self._validation_logits(model)
         loss = torch.nn.functional.cross_entropy(logits, labels)
         return {"loss": loss.item(), "accuracy": 100 * (logits.argmax(-1) == labels).float().mean().item()}
+
+    def frame(self, model: TextClassifier) -> list[dict[str, Any]]:
+        return record_probes(model, self.probes, self.assets.tokenizer, self.assets.labels)
+
+    def _probe(self, row: int) -> Probe:
+        """A text of the validation set; of one that is read in windows, the first."""
+        ids = in_reach(self.valid.source(row), self.recipe.data)[0]
+        return Probe(ids.tolist(), self.assets.labels[int(self.valid.target(row)[0])])
 
     def finish(self, averaged: Callable[[], TextClassifier]) -> Finished:
         """The labels, and what is found on the validation text: how much attention and n-grams count, and the temperature

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,9 +17,9 @@ from regard.tasks.classification.evaluation import evaluate_labels, file_labelle
 from regard.tasks.classification.page import MOST_WINDOWS, NOTE, Explanation, draw_explanation
 from regard.tasks.data_folder import choose_test, keep_apart, with_data_folder
 from regard.tasks.label_results import LabelTest, predictions
+from regard.tasks.movie_file import text_and_movie
 from regard.tasks.neighbours import WordVectors
 from regard.tasks.task import Scored
-from regard.tasks.texts import require_text
 from regard.tasks.vectors import TextVectors
 from regard.tasks.verbs import load
 from regard.view.scenes import write_page
@@ -61,9 +61,10 @@ def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> It
 
 @dataclass(frozen=True, repr=False)
 class SeenClassification:
-    """A text in as many windows as it was read in, at most eight."""
+    """A text in as many windows as it was read in, at most eight, and the movie of the run, if there is one."""
 
     windows: Sequence[Explanation]
+    movie: Mapping[str, Any] | None = None
 
     def draw(self, console: Console) -> None:
         """In a terminal, window by window."""
@@ -77,7 +78,7 @@ class SeenClassification:
 
     def write(self, path: str | Path, command: str = "") -> None:
         """As one HTML file that needs nothing else; `command` made it."""
-        write_page(Path(path), self.windows)
+        write_page(Path(path), self.windows, self.movie)
 
     def to_dict(self) -> dict[str, Any]:
         """The decision, and what each word of a window had to do with it."""
@@ -95,12 +96,12 @@ class SeenClassification:
 
 def view(model: str | Path, text: str | None = None, *, device: str = "cpu") -> SeenClassification:
     """Which words a decision looked at."""
-    text = require_text(model, text)
+    text, movie = text_and_movie(model, text)
     classifier = load(model, device, task="text-classification")
     seen = list(islice(classifier.looks(text), MOST_WINDOWS))
     if told := classifier.about_long(int(seen[0].gap is not None), int(seen[0].windows > 1)):
         note(told)
-    return SeenClassification(seen)
+    return SeenClassification(seen, movie)
 
 
 def embed(model: str | Path, *, device: str = "cpu") -> TextVectors:

@@ -16,6 +16,7 @@ from regard.tasks.language_model.exporting import export
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.glass_box import GLASS_BOX
 from regard.tasks.language_model.judging import JUDGE, examples_of
+from regard.tasks.language_model.racing import RACING
 from regard.tasks.language_model.training import LanguageTraining, dry_run_batch, dry_run_loss, dry_run_sizes, survey
 from regard.tasks.task import DryRunner, Task, Trained
 
@@ -61,6 +62,7 @@ TASK = Task(
     examples=examples_of,
     glass_box=GLASS_BOX,
     judge=JUDGE,
+    race=RACING,
     embed=verbs.embed,
     export=export,
     neighbours=verbs.neighbours,

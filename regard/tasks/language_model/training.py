@@ -23,17 +23,19 @@ from regard.data.tokenizer import PAD, UNKNOWN
 from regard.errors import DataError
 from regard.models.language_model import LanguageModel
 from regard.models.pointer import PointerOutput
+from regard.tasks.language_model.movie import Probe, record_probes
 from regard.tasks.language_model.streaming import start_token
+from regard.tasks.movie import Filmed, choose
 from regard.tasks.task import ENOUGH_EXAMPLES
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.word_dropout import hide
 from regard.training.loss import Loss, adaptive_loss, mixed_loss
-from regard.training.trainable import Finished, MicroBatch, WithoutMovie
+from regard.training.trainable import Finished, MicroBatch
 
 Windows = NDArray[np.int64]  # [W, 2]: where each one's first wanted token is in the stream, and how many are wanted
 
 
-class LanguageTraining(WithoutMovie):
+class LanguageTraining(Filmed):
     """Batches, loss and validation of a language model's recipe."""
 
     unit = "tokens"
@@ -46,6 +48,8 @@ class LanguageTraining(WithoutMovie):
         self.budget = max(1, recipe.training.batch_tokens // micro_batches)
         self._planned: tuple[int, list[Windows]] | None = None
         self.words: int = prepared.report.valid.words
+        lines = choose(range(len(self.valid.lengths)), lambda row: int(self.valid.lengths[row]), recipe.training.probes)
+        self.probes = [Probe(*(each.tolist() for each in self.valid.line(row))) for row in lines]
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         epoch, index = position
@@ -80,6 +84,9 @@ class LanguageTraining(WithoutMovie):
             total += language_loss(model, read, wanted, smoothing=0.0).plain.item()
             tokens += int((wanted != PAD).sum())
         return {"loss": total / tokens, "perplexity": math.exp(min(total / max(1, self.words), 100.0))}
+
+    def frame(self, model: LanguageModel) -> list[dict[str, Any]]:
+        return record_probes(model, self.probes, self.assets.tokenizer)
 
     def finish(self, averaged: Callable[[], LanguageModel]) -> Finished:
         return Finished(self.assets)
@@ -118,6 +125,12 @@ class Stream:
         first = begin == 0 if self.whole else self._begins[np.searchsorted(self._begins, begin, "right") - 1] == begin
         read[0] = self.ids[begin - 1] if not first else start_token(self.whole)
         return read, wanted
+
+    def line(self, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """A line as if nothing stood before it, or its beginning: what is read, and what is wanted."""
+        begin, length = int(self._begins[row]), min(int(self.lengths[row]), self.most)
+        wanted = np.asarray(self.ids[begin : begin + length], dtype=np.int64)
+        return np.concatenate([[start_token(self.whole)], wanted[:-1]]), wanted
 
 
 def filled(windows: Windows, tokens: int) -> list[Windows]:

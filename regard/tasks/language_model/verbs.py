@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,12 @@ from regard.tasks.language_model.evaluation import PerplexityTest, measure
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.page import TextAttention, draw_text
 from regard.tasks.language_model.results import TextScore
+from regard.tasks.movie_file import text_and_movie
 from regard.tasks.neighbours import WordVectors
-from regard.tasks.texts import in_blocks, require_text
+from regard.tasks.texts import in_blocks
 from regard.tasks.vectors import TextVectors
 from regard.tasks.verbs import load
+from regard.view.scenes import write_page
 
 SCORED_TOGETHER = 256
 
@@ -81,6 +83,8 @@ class SeenText:
     """What a language model expected at each place of a text."""
 
     look: TextAttention
+    movie: Mapping[str, Any] | None = None
+    """Of the run, if there is one."""
 
     def draw(self, console: Console) -> None:
         """In a terminal."""
@@ -88,7 +92,7 @@ class SeenText:
 
     def write(self, path: str | Path, command: str = "") -> None:
         """As one HTML file that needs nothing else."""
-        self.look.save(path)
+        write_page(Path(path), [self.look], self.movie)
 
     def to_dict(self) -> dict[str, Any]:
         """All that the page shows, as plain JSON values."""
@@ -97,7 +101,8 @@ class SeenText:
 
 def view(model: str | Path, text: str | None = None, *, device: str = "cpu") -> SeenText:
     """What it expected, what came, and what it looked at meanwhile."""
-    return SeenText(load(model, device, task="text-generation").look(require_text(model, text)))
+    text, movie = text_and_movie(model, text)
+    return SeenText(load(model, device, task="text-generation").look(text), movie)
 
 
 def embed(model: str | Path, *, device: str = "cpu") -> TextVectors:

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from regard.config import TranslationRecipe
 from regard.evaluation.compare import counts_of, score_of
 from regard.evaluation.scores import bleu_for
-from regard.tasks.task import Judge, Judged
+from regard.tasks.task import Judge, Judged, Metric
 from regard.tasks.translation.evaluation import TestSet, recipe_test_sets, sets_to_test
 from regard.tasks.translation.translator import Translator
 from regard.tasks.verbs import load
@@ -48,10 +50,26 @@ def score(recipe: TranslationRecipe, counted: NDArray[np.floating[Any]]) -> floa
 
 
 def signature(recipe: TranslationRecipe) -> str:
-    metric = bleu_for(recipe.data.target_language)
+    return signature_of(bleu_for(recipe.data.target_language))
+
+
+def signature_of(metric: BLEU | CHRF) -> str:
     counts_of(metric, ["one"], ["one"])  # it has no signature before it knows how many references there are
     found: str = metric.get_signature().format()
     return found
 
 
-JUDGE = Judge("BLEU", recipe_test_sets, answers, quick, counts, score, signature)
+def chrf_counts(recipe: TranslationRecipe, answers: list[str], test_set: Judged) -> NDArray[np.floating[Any]]:
+    return counts_of(CHRF(), answers, test_set.references).astype(float)
+
+
+def chrf_score(recipe: TranslationRecipe, counted: NDArray[np.floating[Any]]) -> float:
+    return score_of(CHRF(), counted.astype(np.int64))
+
+
+def chrf_signature(recipe: TranslationRecipe) -> str:
+    return signature_of(CHRF())
+
+
+CHRF2 = Metric("chrF2", chrf_counts, chrf_score, chrf_signature)
+JUDGE = Judge("BLEU", recipe_test_sets, answers, quick, counts, score, signature, also=(CHRF2,))

@@ -9,16 +9,13 @@ import torch
 
 from regard import config
 from regard.attention.record import record
-from regard.data.sampling import evenly
 from regard.data.tokenizer import END, Tokenizer
 from regard.decoding.options import Search
 from regard.models.encoder_decoder import EncoderDecoder as Model
+from regard.tasks.movie import choose
 from regard.tasks.translation.native import decode, known_pairs
 from regard.view.arrays import pack_probabilities
 from regard.view.inside import side_of
-
-LENGTHS = range(5, 15)
-"""Tokens of a source worth filming: shorter has nothing to align, longer is hard to see."""
 
 
 class Probe(NamedTuple):
@@ -33,14 +30,8 @@ def choose_probes(
     sources: Sequence[list[int]], references: Sequence[str], tokenizer: Tokenizer, count: int
 ) -> list[Probe]:
     """Some of the sentences, spread evenly, of a length that is good to see where there are such."""
-    if not count:
-        return []
-    pairs = list(zip(sources, references, strict=True))
-    good = [pair for pair in pairs if len(pair[0]) in LENGTHS]
-    pairs = good if len(good) >= count else pairs
-    return [
-        Probe(source, tokenizer.encode(reference, "target"), reference) for source, reference in evenly(pairs, count)
-    ]
+    chosen = choose(list(zip(sources, references, strict=True)), lambda pair: len(pair[0]), count)
+    return [Probe(source, tokenizer.encode(reference, "target"), reference) for source, reference in chosen]
 
 
 def record_probes(

@@ -16,9 +16,9 @@ from regard.serve.batcher import Job
 from regard.serve.endpoint import encode, endpoint, json_answer, json_list
 from regard.serve.limits import Refusal
 from regard.serve.service import Service
+from regard.tasks.movie_file import load_movie
 from regard.tasks.translation import schemas
 from regard.tasks.translation.glass_box import GLASS_BOX, REMEDY
-from regard.tasks.translation.movie_file import load_movie
 from regard.tasks.translation.translator import Translator
 from regard.view.scenes import scenes_of
 

@@ -23,6 +23,7 @@ from regard.tasks.translation.engine import about, choose_engine, cores
 from regard.tasks.translation.exporting import export
 from regard.tasks.translation.glass_box import GLASS_BOX
 from regard.tasks.translation.judging import JUDGE, examples_of
+from regard.tasks.translation.racing import RACING
 from regard.tasks.translation.training import (
     TranslationTraining,
     dry_run_batch,
@@ -91,6 +92,7 @@ TASK = Task(
     examples=examples_of,
     glass_box=GLASS_BOX,
     judge=JUDGE,
+    race=RACING,
     embed=verbs.embed,
     export=export,
     neighbours=verbs.neighbours,

@@ -28,6 +28,7 @@ from regard.errors import DataError
 from regard.evaluation.scores import bleu, sentence_chrf
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.shortlist import Lexicon
+from regard.tasks.movie import Filmed
 from regard.tasks.task import ENOUGH_EXAMPLES
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.translation.assets import TranslationAssets
@@ -44,7 +45,7 @@ CALIBRATED = 200  # validation sentences that are translated for the confidence,
 ENOUGH_PAIRS = 1_000  # to say what lengths are usual
 
 
-class TranslationTraining:
+class TranslationTraining(Filmed):
     """Batches, loss and validation of a translation recipe."""
 
     unit = "tokens"
@@ -102,12 +103,6 @@ class TranslationTraining:
         outputs = decode(model, self.sources, greedy, self.recipe.decoding)
         texts = [self.tokenizer.decode(best[0].tokens) for best in outputs]
         return {"loss": total / tokens, "bleu": bleu(texts, self.references, self.recipe.data.target_language)}
-
-    def frame_due(self, update: int, validating: bool) -> bool:
-        training = self.recipe.training
-        return bool(training.probes) and (
-            validating or not update or bool(training.probe_every and update % training.probe_every == 0)
-        )
 
     def frame(self, model: Model) -> list[dict[str, Any]]:
         return record_probes(model, self.probes, self.tokenizer, self.recipe.decoding)

@@ -9,19 +9,18 @@ from typing import Any
 
 from rich.console import Console
 
-from regard.checkpoint import find_model
 from regard.config import ParallelText
 from regard.data.corpus import decode_pairs, read_pairs
 from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.notes import note
 from regard.tasks.data_folder import choose_test, keep_apart
+from regard.tasks.movie_file import text_and_movie
 from regard.tasks.neighbours import WordVectors
-from regard.tasks.texts import in_blocks, require_text
+from regard.tasks.texts import in_blocks
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.evaluation import TranslationTest, sets_to_test
 from regard.tasks.translation.evaluation import evaluate as evaluate_on
-from regard.tasks.translation.movie_file import load_movie
 from regard.tasks.translation.results import PairScore
 from regard.tasks.translation.terminal import draw
 from regard.tasks.translation.translator import Translator
@@ -167,10 +166,7 @@ def view(
     device: str = "cpu",
 ) -> SeenTranslation:
     """Every attention weight of the very text that `translate` writes with the same options."""
-    movie = load_movie(find_model(model).parent)
-    if text is None and movie is not None:
-        text = str(movie["probes"][0]["source"]["text"])
-    text = require_text(model, text, "it has no movie to take it from")
+    text, movie = text_and_movie(model, text)
     translator = load(model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist)
     with progress() as bar:
         looks = translator.attentions(text, beam=beam, split=split, protect=protect)

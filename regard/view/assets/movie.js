@@ -1,10 +1,24 @@
-// The movie: how the cross-attention of a few sentences formed while the model was trained.
+// The movie: how the attention within a few texts formed while the model was trained.
 
 const MOVIE = {
   title: { en: "Movie", ko: "학습 영상" },
   about: {
-    en: "The same sentences, looked at again and again during the training. At first attention is spread over all words; then an alignment forms. The map shows where each token of the reference looks when the model reads the reference; beside it stands what the model wrote by itself at that time.",
-    ko: "학습하는 동안 같은 문장을 거듭 들여다본 기록입니다. 처음에는 어텐션이 모든 단어에 퍼져 있다가 점차 정렬이 생겨납니다. 그림은 모델이 참조 번역을 읽을 때 각 토큰이 어디를 보는지 나타내고, 옆에는 그 시점의 모델이 스스로 쓴 번역이 있습니다.",
+    cross: {
+      en: "The same sentences, looked at again and again during the training. At first attention is spread over all words; then an alignment forms. The map shows where each token of the reference looks when the model reads the reference; beside it stands what the model wrote by itself at that time.",
+      ko: "학습하는 동안 같은 문장을 거듭 들여다본 기록입니다. 처음에는 어텐션이 모든 단어에 퍼져 있다가 점차 정렬이 생겨납니다. 그림은 모델이 참조 번역을 읽을 때 각 토큰이 어디를 보는지 나타내고, 옆에는 그 시점의 모델이 스스로 쓴 번역이 있습니다.",
+    },
+    encoder: {
+      en: "The same texts, looked at again and again during the training. At first attention is spread over all words; then the telling ones draw it. The map shows where each token looks; beside it stands how the model would have labelled the text at that time.",
+      ko: "학습하는 동안 같은 글을 거듭 들여다본 기록입니다. 처음에는 어텐션이 모든 단어에 퍼져 있다가 점차 판단에 중요한 단어로 모입니다. 그림은 각 토큰이 어디를 보는지 나타내고, 옆에는 그 시점의 모델이 붙였을 라벨이 있습니다.",
+    },
+    decoder: {
+      en: "The same texts, looked at again and again during the training. The map shows where the model looks back in order to predict each token; what comes later is masked. Beside it stands what the model expected at each place at that time.",
+      ko: "학습하는 동안 같은 글을 거듭 들여다본 기록입니다. 그림은 모델이 각 토큰을 예측하기 위해 앞의 어디를 보는지 나타내며, 뒤에 올 것은 마스크로 가려집니다. 옆에는 그 시점의 모델이 각 자리에서 예상한 토큰이 있습니다.",
+    },
+    pooling: {
+      en: "The same texts, looked at again and again during the training. At first the query looks at all words alike; then the telling ones draw it. Beside the map stands how the model would have labelled the text at that time.",
+      ko: "학습하는 동안 같은 글을 거듭 들여다본 기록입니다. 처음에는 쿼리가 모든 단어를 고르게 보다가 점차 판단에 중요한 단어로 모입니다. 옆에는 그 시점의 모델이 붙였을 라벨이 있습니다.",
+    },
   },
   play: { en: "Play", ko: "재생" },
   pause: { en: "Pause", ko: "멈춤" },
@@ -12,18 +26,47 @@ const MOVIE = {
   update: { en: "update {0}", ko: "업데이트 {0}" },
   untrained: { en: "before training", ko: "학습 전" },
   speed: { en: "Speed", ko: "속도" },
-  probe: { en: "Sentence", ko: "문장" },
+  probe: { en: "Text", ko: "글" },
   layer: { en: "Layer", ko: "층" },
   head: { en: "Head", ko: "헤드" },
   mean: { en: "mean", ko: "평균" },
   max: { en: "maximum", ko: "최댓값" },
   words: { en: "Words", ko: "단어로 합치기" },
-  read: { en: "Source", ko: "원문" },
-  wrote: { en: "What the model wrote", ko: "모델이 쓴 번역" },
-  reference: { en: "Reference", ko: "참조 번역" },
+  read: {
+    cross: { en: "Source", ko: "원문" },
+    encoder: { en: "Text", ko: "글" },
+    decoder: { en: "Text", ko: "글" },
+    pooling: { en: "Text", ko: "글" },
+  },
+  wrote: {
+    cross: { en: "What the model wrote", ko: "모델이 쓴 번역" },
+    encoder: { en: "What the model called it", ko: "모델이 붙인 라벨" },
+    decoder: { en: "What the model expected", ko: "모델이 예상한 토큰" },
+    pooling: { en: "What the model called it", ko: "모델이 붙인 라벨" },
+  },
+  reference: {
+    cross: { en: "Reference", ko: "참조 번역" },
+    encoder: { en: "Label", ko: "정답 라벨" },
+    decoder: { en: "What came", ko: "실제 글" },
+    pooling: { en: "Label", ko: "정답 라벨" },
+  },
   map: {
-    en: "Cross-attention: rows are tokens of the reference, columns are tokens of the source",
-    ko: "교차 어텐션: 행은 참조 번역의 토큰, 열은 원문의 토큰",
+    cross: {
+      en: "Cross-attention: rows are tokens of the reference, columns are tokens of the source",
+      ko: "교차 어텐션: 행은 참조 번역의 토큰, 열은 원문의 토큰",
+    },
+    encoder: {
+      en: "Self-attention: rows are the tokens that look, columns those that are looked at",
+      ko: "셀프 어텐션: 행은 주목하는 토큰, 열은 주목받는 토큰",
+    },
+    decoder: {
+      en: "Self-attention: rows are tokens to predict, columns are tokens read before",
+      ko: "셀프 어텐션: 행은 예측할 토큰, 열은 앞서 읽은 토큰",
+    },
+    pooling: {
+      en: "Attention that pools: one row, the learned query; columns are the tokens of the text",
+      ko: "풀링 어텐션: 한 행은 학습된 쿼리, 열은 글의 토큰",
+    },
   },
   point: {
     en: "Point at the map, or use the arrow keys, to read a weight.",
@@ -31,7 +74,12 @@ const MOVIE = {
   },
 };
 /** @type {Record<string, Both>} */
-const MOVIE_METRICS = { loss: { en: "training loss", ko: "학습 손실" }, bleu: { en: "BLEU", ko: "BLEU" } };
+const MOVIE_METRICS = {
+  loss: { en: "training loss", ko: "학습 손실" },
+  bleu: { en: "BLEU", ko: "BLEU" },
+  accuracy: { en: "validation accuracy", ko: "검증 정확도" },
+  perplexity: { en: "validation perplexity", ko: "검증 퍼플렉서티" },
+};
 const MOVIE_SPEEDS = [0.5, 1, 2, 4];
 const MOVIE_PACE = 0.9; // seconds per frame at speed 1
 const MOVIE_EASE = 0.35; // seconds that a jump of the slider takes
@@ -50,7 +98,7 @@ function movieMaps({ probes, frames }, chosen) {
   const { source, target } = probes[chosen.probe];
   /** @type {(number: number) => Tensor} */
   const mapAt = (number) => {
-    const weights = tensorOf(frames[number].probes[chosen.probe].cross);
+    const weights = tensorOf(frames[number].probes[chosen.probe].weights);
     const map = mapOf(weights.at(Math.min(chosen.layer, weights.shape[0] - 1)), chosen.head);
     return chosen.words ? mergeWords(map, target.words, source.words) : map;
   };
@@ -94,11 +142,12 @@ function movieGrid(rows, columns, room, pen) {
 // A heat map on a canvas that can be painted again at every moment, with one cell pointed at. Its columns run as their
 // text does; from right to left, the rows' names stand on the right.
 /**
+ * @param {Movie["kind"]} kind
  * @param {string[]} rows
  * @param {string[]} columns
  */
-function makeMovieMap(rows, columns) {
-  const canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": say(MOVIE.map) });
+function makeMovieMap(kind, rows, columns) {
+  const canvas = make("canvas", { tabindex: 0, role: "img", "aria-label": say(MOVIE.map[kind]) });
   const brush = penOf(canvas);
   const font = `13px ${getComputedStyle(document.body).fontFamily}`;
   const direction = directionOf(columns.join(""));
@@ -267,7 +316,7 @@ function movieCurve(name, frames) {
 
 /** @type {(movie: Movie, change: (changed: Partial<typeof movieState>) => void) => HTMLElement} */
 function movieSettings({ probes, frames }, change) {
-  const [layers, heads] = frames[0].probes[movieState.probe].cross.shape;
+  const [layers, heads] = frames[0].probes[movieState.probe].weights.shape;
   /** @type {(name: "probe" | "layer" | "head" | "speed", options: [value: string | number, text: string][], chosen: string | number | null, take: (value: string) => Head) => HTMLElement} */
   const select = (name, options, chosen, take) =>
     make(
@@ -365,10 +414,10 @@ function movieClock(root, last, paint) {
 /** @type {(root: HTMLElement) => void} */
 function drawMovie(root) {
   if (!page.movie) return;
-  const { probes, frames } = page.movie;
+  const { kind, probes, frames } = page.movie;
   const last = frames.length - 1;
   movieState.probe = Math.min(movieState.probe, probes.length - 1);
-  const [layers, heads] = frames[0].probes[movieState.probe].cross.shape;
+  const [layers, heads] = frames[0].probes[movieState.probe].weights.shape;
   movieState.layer = Math.min(movieState.layer ?? layers - 1, layers - 1);
   if (typeof movieState.head === "number") movieState.head = Math.min(movieState.head, heads - 1);
   movieState.goal = Math.min(movieState.goal, last);
@@ -380,7 +429,7 @@ function drawMovie(root) {
   const labels = (side) => (movieState.words ? side.words.map((word) => word.text) : side.tokens).map(readable);
   const rows = labels(probe.target);
   const columns = labels(probe.source);
-  const heat = makeMovieMap(rows, columns);
+  const heat = makeMovieMap(kind, rows, columns);
   const scroller = fading(make("div", { class: "scroller", dir: heat.direction }, heat.canvas));
   const pointed = followMovieMap(heat, scroller, rows.length, columns.length, () => paint());
   const reading = make("p", { class: "muted reading" }, say(MOVIE.point));
@@ -444,9 +493,9 @@ function drawMovie(root) {
     );
   }
   /** @type {(name: "read" | "wrote" | "reference", content: HTMLElement) => HTMLElement} */
-  const text = (name, content) => make("div", {}, make("h2", {}, say(MOVIE[name])), content);
+  const text = (name, content) => make("div", {}, make("h2", {}, say(MOVIE[name][kind])), content);
   root.append(
-    make("p", { class: "muted" }, say(MOVIE.about)),
+    make("p", { class: "muted" }, say(MOVIE.about[kind])),
     make("div", { class: "instrument" }, play, slider, moment),
     movieSettings(page.movie, (change) => {
       Object.assign(movieState, change);

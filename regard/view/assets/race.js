@@ -1,10 +1,107 @@
-// The page of a race: what each entrant scored, by length, over time, how fast, how large, and what it wrote and looked at.
+// The page of a race: what each entrant scored, by length, over time, how fast, how large, what it answered and looked at.
 
 /** @type {RacePage} */
 const race = JSON.parse(element("data").textContent);
 const { entrants, buckets, samples, pairs } = race;
 const BY_CHANCE = 0.05;
-reader.language = "en"; // the only one that this page speaks
+const RACE = {
+  best: { en: "Who is best", ko: "누가 가장 좋은가" },
+  bestFor: {
+    en: "Look at whether the whiskers overlap: they hold 95 % of what other test texts of the same kind might have shown.",
+    ko: "수염(구간)이 겹치는지 보세요. 같은 종류의 다른 테스트 글로 쟀을 때 나올 값의 95%가 그 안에 있습니다.",
+  },
+  chance: { en: "Could it be chance?", ko: "우연일 수 있는가" },
+  chanceFor: {
+    en: "Look for bold print: a difference that chance alone would make in fewer than one of twenty cases. Every pair is tested by itself, so of many bold ones a few may still be luck.",
+    ko: "굵은 글씨를 찾아보세요. 우연만으로는 스무 번에 한 번도 생기지 않을 차이입니다. 쌍마다 따로 검정하므로 굵은 것이 많으면 그중 몇은 운일 수 있습니다.",
+  },
+  lengths: { en: "Short and long texts", ko: "짧은 글과 긴 글" },
+  lengthsFor: {
+    en: "Look at the right end: does an entrant that squeezes the text into one state fall behind as texts grow, while those that can look back keep up?",
+    ko: "오른쪽 끝을 보세요. 글을 상태 하나에 눌러 담는 모델은 글이 길어질수록 뒤처지고, 되돌아볼 수 있는 모델은 버티나요?",
+  },
+  learned: { en: "How they learned", ko: "학습 과정" },
+  learnedFor: {
+    en: "Look at the left charts for who learns most from the same text, and at the right ones for who learns fastest on this machine; validations take no part in the time.",
+    ko: "왼쪽 차트는 같은 글에서 누가 가장 많이 배우는지, 오른쪽 차트는 이 컴퓨터에서 누가 가장 빨리 배우는지 보여 줍니다. 검증에 든 시간은 들어가지 않습니다.",
+  },
+  costs: { en: "What they cost", ko: "드는 비용" },
+  costsFor: {
+    en: "Look at tokens per second beside the score: a recurrent layer waits for the token before, the others read a text at once.",
+    ko: "점수와 함께 초당 토큰 수를 보세요. 순환 층은 앞 토큰을 기다려야 하지만 다른 층은 글을 한꺼번에 읽습니다.",
+  },
+  samples: { en: "The same texts", ko: "같은 글에 대한 답" },
+  samplesFor: {
+    en: "Look at the long ones, further down: what is lost there, and by whom?",
+    ko: "아래쪽의 긴 글을 보세요. 무엇을 누가 놓치나요?",
+  },
+  looks: { en: "Where they looked", ko: "어디를 보았는가" },
+  minutesEach: { en: "{0} minutes of training each", ko: "각각 {0}분 학습" },
+  parametersEach: { en: "at most {0} parameters each", ko: "각각 매개변수 {0}개 이하" },
+  texts: { en: "{0}, {1} texts", ko: "{0}, 글 {1}개" },
+  entrant: { en: "entrant", ko: "모델" },
+  interval: { en: "95 % interval", ko: "95% 구간" },
+  parameters: { en: "parameters", ko: "매개변수" },
+  width: { en: "width {0}", ko: "너비 {0}" },
+  updates: { en: "updates", ko: "업데이트" },
+  training: { en: "training", ko: "학습" },
+  minutesOf: { en: "minutes of updates", ko: "업데이트에 든 분" },
+  rate: { en: "learning rate", ko: "학습률" },
+  peak: { en: "at its peak", ko: "최댓값" },
+  rowMinus: { en: "{0}: row minus column", ko: "{0}: 행 − 열" },
+  tokensAndTexts: { en: "tokens of a text, and how many texts", ko: "글의 토큰 수와 글의 수" },
+  bucket: { en: "{0} tokens: {1} {2} {3}, {4} texts", ko: "토큰 {0}개: {1} {2} {3}, 글 {4}개" },
+  minutes: { en: "minutes", ko: "분" },
+  seconds: { en: "seconds", ko: "초" },
+  validation: { en: "validation {0}", ko: "검증 {0}" },
+  loss: { en: "loss", ko: "손실" },
+  over: { en: "{0} over {1}", ko: "{0} · {1}" },
+  point: { en: "update {0}, {1} {2}: {3} {4}", ko: "업데이트 {0}, {1}{2}: {3} {4}" },
+  trainingSpeed: { en: "training, {0} per second", ko: "학습, 초당 {0}" },
+  textSpeed: { en: "{0}, texts per second", ko: "{0}, 초당 글" },
+  tokenSpeed: { en: "{0}, tokens per second", ko: "{0}, 초당 토큰" },
+  memory: { en: "memory of training, megabytes", ko: "학습에 쓰는 메모리(MB)" },
+  tokens: { en: "{0} tokens", ko: "토큰 {0}개" },
+  reference: { en: "reference", ko: "정답" },
+  cell: { en: "Point at a cell to read its weight.", ko: "칸을 가리키면 가중치를 읽을 수 있습니다." },
+  without: {
+    en: "It has no attention: what it read reaches the answer through its states alone.",
+    ko: "어텐션이 없습니다. 읽은 것은 상태를 거쳐서만 답에 이릅니다.",
+  },
+  text: { en: "Text", ko: "글" },
+  intervals: {
+    en: "Intervals hold 95 % of the bootstrap's resamples of the test set; scores by length have the same signature on the texts of each bucket. ",
+    ko: "구간에는 테스트 세트를 다시 뽑은 부트스트랩 값의 95%가 들어갑니다. 길이별 점수는 각 구간의 글에 같은 방식으로 잰 값입니다. ",
+  },
+  timed: {
+    en: "Speed ({0}) was timed with one thread on the same {1} texts, entrants in turns. Memory is the peak of a fresh process over its first 10 updates, Python and torch included. ",
+    ko: "속도({0})는 스레드 하나로 같은 글 {1}개에 대해 번갈아 쟀습니다. 메모리는 새 프로세스가 처음 업데이트 10번을 하는 동안의 최댓값이며 파이썬과 torch를 포함합니다. ",
+  },
+  caution: {
+    en: "Attention shows where information may flow; it is not by itself an explanation.",
+    ko: "어텐션은 정보가 흘렀을 수 있는 길을 보여 줄 뿐, 그 자체가 설명은 아닙니다.",
+  },
+};
+/** @type {Record<string, Both>} */
+const FACTS = {
+  task: { en: "task", ko: "과제" },
+  languages: { en: "languages", ko: "언어" },
+  beam: { en: "beam", ko: "빔" },
+  examples: { en: "training examples", ko: "학습 예제" },
+  vocabulary: { en: "tokens of the vocabulary", ko: "어휘의 토큰" },
+  budget: { en: "budget", ko: "예산" },
+  test: { en: "test set", ko: "테스트 세트" },
+};
+/** @type {Record<string, Both>} */
+const METRICS = {
+  accuracy: { en: "accuracy", ko: "정확도" },
+  perplexity: { en: "perplexity", ko: "퍼플렉서티" },
+  bleu: { en: "BLEU", ko: "BLEU" },
+};
+/** @type {Record<string, Both>} */
+const UNITS = { tokens: { en: "tokens", ko: "토큰" }, texts: { en: "texts", ko: "글" } };
+/** @type {(names: Record<string, Both>, name: string) => string} */
+const namedBy = (names, name) => (Object.hasOwn(names, name) ? say(names[name]) : name);
 
 /** @type {(title: string, lookFor: string, ...content: HTMLElement[]) => HTMLElement} */
 const section = (title, lookFor, ...content) =>
@@ -26,24 +123,24 @@ function header() {
   const { budget, test_set: test } = race;
   const limit =
     budget.minutes !== null
-      ? `${brief(budget.minutes)} minutes of training each`
-      : `at most ${whole(budget.parameters)} parameters each`;
+      ? say(RACE.minutesEach, brief(budget.minutes))
+      : say(RACE.parametersEach, whole(budget.parameters));
   const facts = {
-    languages: race.languages,
-    "training pairs": whole(race.training_pairs),
-    "tokens of the vocabulary": whole(race.vocabulary),
+    task: race.task,
+    ...race.facts,
+    examples: whole(race.training_examples),
+    vocabulary: whole(race.vocabulary),
     budget: limit,
-    "test set": `${test.name}, ${whole(test.sentences)} sentences`,
-    beam: race.beam,
+    test: say(RACE.texts, test.name, whole(test.texts)),
   };
   element("header").append(
-    make("h1", {}, race.name),
-    make("p", { class: "sentence" }, race.headline),
+    make("div", { class: "title" }, make("h1", {}, race.name), languageButtons(drawRace)),
+    make("p", { class: "sentence" }, say(race.headline)),
     make(
       "dl",
       { class: "facts" },
       ...Object.entries(facts).map(([name, value]) =>
-        make("div", {}, make("dt", {}, name), make("dd", {}, String(value))),
+        make("div", {}, make("dt", {}, namedBy(FACTS, name)), make("dd", {}, String(value))),
       ),
     ),
     legendOf(),
@@ -57,16 +154,16 @@ function scoreTable() {
    */
   /** @type {(name: string, place: number) => Column} */
   const scored = (name, place) => [
-    [name, "95 % interval"],
+    [namedBy(METRICS, name), say(RACE.interval)],
     ({ scores }) => [scores[place].value.toFixed(2), interval(scores[place])],
   ];
   /** @type {Column[]} */
   const columns = [
     ...entrants[0].scores.map(({ name }, place) => scored(name, place)),
-    [["parameters"], ({ parameters, model }) => [whole(parameters), `width ${model.width}`]],
-    [["updates"], ({ updates }) => [whole(updates)]],
-    [["training", "minutes of updates"], ({ seconds }) => [(seconds / 60).toFixed(1)]],
-    [["learning rate", "at its peak"], ({ training }) => [brief(training.learning_rate)]],
+    [[say(RACE.parameters)], ({ parameters, model }) => [whole(parameters), say(RACE.width, model.width)]],
+    [[say(RACE.updates)], ({ updates }) => [whole(updates)]],
+    [[say(RACE.training), say(RACE.minutesOf)], ({ seconds }) => [(seconds / 60).toFixed(1)]],
+    [[say(RACE.rate), say(RACE.peak)], ({ training }) => [brief(training.learning_rate)]],
   ];
   /** @type {(texts: Twice) => Child[]} */
   const twice = ([text, small]) => [text, small && make("small", {}, small)];
@@ -80,7 +177,7 @@ function scoreTable() {
         make(
           "tr",
           {},
-          make("th", { scope: "col" }, "entrant"),
+          make("th", { scope: "col" }, say(RACE.entrant)),
           ...columns.map(([title]) => make("th", { scope: "col" }, ...twice(title))),
         ),
       ),
@@ -106,7 +203,7 @@ const scoreCharts = () =>
     { class: "charts" },
     ...entrants[0].scores.map((score, place) =>
       chart({
-        yTitle: score.name,
+        yTitle: namedBy(METRICS, score.name),
         xTitle: "",
         fromZero: false,
         labels: entrants.map(({ name }) => [name]),
@@ -119,7 +216,7 @@ const scoreCharts = () =>
               y: scores[place].value,
               low: scores[place].low,
               high: scores[place].high,
-              says: `${score.name} ${scores[place].value.toFixed(2)} ${interval(scores[place], 2)}`,
+              says: `${namedBy(METRICS, score.name)} ${scores[place].value.toFixed(2)} ${interval(scores[place], 2)}`,
             },
           ],
         })),
@@ -147,7 +244,7 @@ function pairTable(place) {
   return make(
     "div",
     {},
-    make("h3", {}, `${name}: row minus column`),
+    make("h3", {}, say(RACE.rowMinus, namedBy(METRICS, name))),
     scroller(
       make(
         "table",
@@ -183,10 +280,11 @@ function pairTable(place) {
 const bucketName = ({ low, high }) => (low === high ? `${low}` : `${low}–${high}`);
 
 function lengthChart() {
+  const metric = namedBy(METRICS, entrants[0].scores[0].name);
   return chart({
-    yTitle: "BLEU",
-    xTitle: "source tokens, and how many sentences",
-    labels: buckets.map((bucket) => [bucketName(bucket), `n ${bucket.sentences}`]),
+    yTitle: metric,
+    xTitle: say(RACE.tokensAndTexts),
+    labels: buckets.map((bucket) => [bucketName(bucket), `n ${bucket.texts}`]),
     lines: entrants.map(({ name, lengths }, number) => ({
       name,
       number,
@@ -195,7 +293,14 @@ function lengthChart() {
         y: score.value,
         low: score.low,
         high: score.high,
-        says: `${bucketName(buckets[x])} tokens: BLEU ${score.value.toFixed(1)} ${interval(score)}, ${buckets[x].sentences} sentences`,
+        says: say(
+          RACE.bucket,
+          bucketName(buckets[x]),
+          metric,
+          score.value.toFixed(1),
+          interval(score),
+          buckets[x].texts,
+        ),
       })),
     })),
   });
@@ -203,20 +308,20 @@ function lengthChart() {
 
 function curveCharts() {
   const long = Math.max(...entrants.map(({ seconds }) => seconds)) > 300;
-  const unit = long ? "minutes" : "seconds";
+  const unit = say(long ? RACE.minutes : RACE.seconds);
   /** @type {(seconds: number) => number} */
   const time = (seconds) => (long ? seconds / 60 : seconds);
-  /** @typedef {[measure: "bleu" | "loss", name: string, fromZero: boolean]} Measure */
+  /** @typedef {[measure: "score" | "loss", name: string, fromZero: boolean]} Measure */
   /** @type {Measure[]} */
   const measures = [
-    ["bleu", "validation BLEU", true],
-    ["loss", "validation loss", false],
+    ["score", namedBy(METRICS, race.curve), !race.lower],
+    ["loss", say(RACE.loss), false],
   ];
   /** @type {(measure: Measure, axis: string, at: (point: Entrant["curve"][number]) => number) => HTMLElement} */
   const over = ([measure, name, fromZero], axis, at) =>
     chart({
-      title: `${name} over ${axis}`,
-      yTitle: name.split(" ").at(-1) ?? name,
+      title: say(RACE.over, say(RACE.validation, name), axis),
+      yTitle: name,
       xTitle: axis,
       fromZero,
       lines: entrants.map(({ name: entrant, curve }, number) => ({
@@ -225,7 +330,14 @@ function curveCharts() {
         points: curve.map((point) => ({
           x: at(point),
           y: point[measure],
-          says: `update ${whole(point.update)}, ${brief(time(point.seconds))} ${unit}: ${name} ${point[measure].toFixed(2)}`,
+          says: say(
+            RACE.point,
+            whole(point.update),
+            brief(time(point.seconds)),
+            unit,
+            say(RACE.validation, name),
+            point[measure].toFixed(2),
+          ),
         })),
       })),
     });
@@ -233,31 +345,32 @@ function curveCharts() {
     "div",
     { class: "charts" },
     ...measures.flatMap((measure) => [
-      over(measure, "updates", ({ update }) => update),
+      over(measure, say(RACE.updates), ({ update }) => update),
       over(measure, unit, ({ seconds }) => time(seconds)),
     ]),
   );
 }
 
 function costBars() {
+  const work = say(race.work);
   return make(
     "div",
     { class: "charts" },
     bars({
-      title: "training, target tokens per second",
+      title: say(RACE.trainingSpeed, namedBy(UNITS, entrants[0].unit)),
       entrants,
-      value: (entrant) => entrant.tokens_per_second,
+      value: (entrant) => entrant.trained_per_second,
       shown: whole,
     }),
-    bars({ title: "decoding, sentences per second", entrants, value: ({ speed }) => speed.sentences_per_second }),
+    bars({ title: say(RACE.textSpeed, work), entrants, value: ({ speed }) => speed.texts_per_second }),
     bars({
-      title: "decoding, tokens written per second",
+      title: say(RACE.tokenSpeed, work),
       entrants,
       value: ({ speed }) => speed.tokens_per_second,
       shown: whole,
     }),
-    bars({ title: "parameters", entrants, value: ({ parameters }) => parameters, shown: whole }),
-    bars({ title: "memory of training, megabytes", entrants, value: ({ memory }) => memory / 1e6, shown: whole }),
+    bars({ title: say(RACE.parameters), entrants, value: ({ parameters }) => parameters, shown: whole }),
+    bars({ title: say(RACE.memory), entrants, value: ({ memory }) => memory / 1e6, shown: whole }),
   );
 }
 
@@ -265,20 +378,22 @@ const sampleTexts = () =>
   make(
     "div",
     {},
-    ...samples.map(({ source, reference, tokens, translations }) =>
+    ...samples.map(({ source, reference, tokens, answers }) =>
       make(
         "article",
         { class: "sample" },
-        make("p", { class: "count" }, `${tokens} tokens`),
+        make("p", { class: "count" }, say(RACE.tokens, tokens)),
         make("p", { class: "source", dir: "auto" }, source),
         make(
           "dl",
           {},
-          make("dt", { class: "reference" }, "reference"),
-          make("dd", { dir: "auto" }, reference),
+          // A text that is only read is its own.
+          ...(reference === source
+            ? []
+            : [make("dt", { class: "reference" }, say(RACE.reference)), make("dd", { dir: "auto" }, reference)]),
           ...entrants.flatMap(({ name }, number) => [
             make("dt", {}, seriesName(name, number)),
-            make("dd", { dir: "auto" }, ...orNothing(translations[name])),
+            make("dd", { dir: "auto" }, ...orNothing(answers[name])),
           ]),
         ),
       ),
@@ -303,7 +418,7 @@ function lookMap({ source, target, weights }, number) {
   const clip = (word) => (word.length > 13 ? `${word.slice(0, 12)}…` : word);
   /** @type {(key: number) => number} */
   const atX = (key) => start + cell * (isLeft ? keys.length - 1 - key : key);
-  const readout = make("p", { class: "readout" }, "Point at a cell to read its weight.");
+  const readout = make("p", { class: "readout" }, say(RACE.cell));
   const svg = makeShape(
     "svg",
     {
@@ -366,13 +481,7 @@ function sampleLooks() {
           make("figcaption", {}, seriesName(name, number)),
           ...(sample.looks[name]
             ? lookMap(sample.looks[name], number)
-            : [
-                make(
-                  "p",
-                  { class: "nothing" },
-                  "It has no attention: the whole sentence reaches the decoder as one state.",
-                ),
-              ]),
+            : [make("p", { class: "nothing" }, say(RACE.without))]),
         ),
       ),
     );
@@ -381,10 +490,10 @@ function sampleLooks() {
     {
       class: "choice",
       id: "sentence",
-      "aria-label": "Sentence",
+      "aria-label": say(RACE.text),
       onchange: ({ currentTarget }) => show(samples[currentTarget.selectedIndex]),
     },
-    ...samples.map(({ source, tokens }) => make("option", {}, `${tokens} tokens: ${source}`)),
+    ...samples.map(({ source, tokens }) => make("option", {}, `${say(RACE.tokens, tokens)}: ${source}`)),
   );
   const middle = Math.floor(samples.length / 2);
   choice.selectedIndex = middle;
@@ -398,57 +507,40 @@ function footer() {
     make(
       "p",
       { class: "muted" },
-      ...scores.flatMap(({ name, signature }) => [`${name}: `, make("code", {}, signature), make("br")]),
-      "Intervals hold 95 % of the bootstrap's resamples of the test set; BLEU by length has the same signature on the sentences of each bucket. ",
-      `Decoding was timed greedily with one thread on the same ${speed.sentences} sentences, entrants in turns. Memory is the peak of a fresh process over its first 10 updates, Python and torch included. `,
-      "Attention shows where information may flow; it is not by itself an explanation.",
+      ...scores.flatMap(({ name, signature }) => [
+        `${namedBy(METRICS, name)}: `,
+        make("code", {}, signature),
+        make("br"),
+      ]),
+      say(RACE.intervals),
+      say(RACE.timed, say(race.work), speed.texts),
+      say(RACE.caution),
     ),
     make("p", { class: "muted look-for" }, make("code", {}, race.command)),
   );
 }
 
-header();
-element("sections").append(
-  ...[
-    section(
-      "Who translates best",
-      "Look at whether the whiskers overlap: they hold 95 % of what other test sentences of the same kind might have shown.",
-      scoreTable(),
-      scoreCharts(),
-    ),
-    entrants.length > 1 &&
-      section(
-        "Could it be chance?",
-        "Look for bold print: a difference that chance alone would make in fewer than one of twenty cases. Every pair is tested by itself, so of many bold ones a few may still be luck.",
-        make("div", { class: "side-by-side" }, pairTable(0), pairTable(1)),
-      ),
-    section(
-      "Short and long sentences",
-      "Look at the right end: does an entrant that squeezes the sentence into one state fall behind as sentences grow, while those that can look back keep up?",
-      legendOf(),
-      lengthChart(),
-    ),
-    section(
-      "How they learned",
-      "Look at the left charts for who learns most from the same text, and at the right ones for who learns fastest on this machine; validations take no part in the time.",
-      legendOf(),
-      curveCharts(),
-    ),
-    section(
-      "What they cost",
-      "Look at tokens per second beside BLEU: a recurrent layer waits for the token before, the others read a sentence at once. An entrant whose sentences are longer is slower per sentence, not per token.",
-      costBars(),
-    ),
-    section(
-      "The same sentences",
-      "Look at the long ones, further down: names and numbers that are lost, parts that are said twice, an end that comes early.",
-      sampleTexts(),
-    ),
-    section(
-      "Where they looked",
-      "Look for a dark diagonal with jumps where word order differs: an alignment that nobody taught. Shown is cross-attention, the mean of all layers and heads; rows are words written, columns words read.",
-      sampleLooks(),
-    ),
-  ].filter(isThere),
-);
-footer();
+function drawRace() {
+  document.documentElement.lang = reader.language;
+  for (const id of ["header", "sections", "footer"]) element(id).replaceChildren();
+  header();
+  element("sections").append(
+    ...[
+      section(say(RACE.best), say(RACE.bestFor), scoreTable(), scoreCharts()),
+      entrants.length > 1 &&
+        section(
+          say(RACE.chance),
+          say(RACE.chanceFor),
+          make("div", { class: "side-by-side" }, ...entrants[0].scores.map((_score, place) => pairTable(place))),
+        ),
+      section(say(RACE.lengths), say(RACE.lengthsFor), legendOf(), lengthChart()),
+      section(say(RACE.learned), say(RACE.learnedFor), legendOf(), curveCharts()),
+      section(say(RACE.costs), say(RACE.costsFor), costBars()),
+      section(say(RACE.samples), say(RACE.samplesFor), sampleTexts()),
+      section(say(RACE.looks), say(race.meaning), sampleLooks()),
+    ].filter(isThere),
+  );
+  footer();
+}
+
+drawRace();
