@@ -29,6 +29,13 @@ KINDS = ("cross", "encoder", "decoder")
 START, END = "<s>", "</s>"
 
 
+def no_record() -> Record:
+    """Late: whoever translates without torch never needs it."""
+    from regard.attention.record import Record
+
+    return Record({})
+
+
 @dataclass(frozen=True)
 class SearchHypothesis:
     """One hypothesis of the search, one token longer than its parent."""
@@ -87,7 +94,7 @@ class Attention:
     """The layers that a page can walk through."""
     parts: int = 1
     """How many parts the whole text has; this is one of them."""
-    record: Record = field(default_factory=lambda: Record({}))
+    record: Record = field(default_factory=no_record)
     """All recorded tensors of the pass."""
 
     def __post_init__(self) -> None:
