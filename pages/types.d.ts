@@ -243,6 +243,8 @@ interface LiveModel {
   attentions: Record<string, string[]>;
   /** null: it searches nothing. */
   beam: number | null;
+  /** The languages that it can write. */
+  targets: string[];
   examples: string[];
 }
 
@@ -545,6 +547,7 @@ interface LiveRequest {
   model: string;
   text: string;
   beam: number | null;
+  to: string | null;
   /** Heads that are switched off, by the name of their attention. */
   off: Record<string, number[]>;
   temperature: number;

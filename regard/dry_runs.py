@@ -188,6 +188,8 @@ def survey_files(recipe: config.Recipe) -> tuple[list[str], list[str]]:
             except DataError as error:
                 found.append(f"data.{setting}: {error}")
         mistakes += found
+    if not mistakes:
+        told += row.dry_run.compare(recipe)
     return mistakes, told
 
 

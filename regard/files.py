@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -83,6 +85,89 @@ def sync_folder(folder: Path) -> None:
     with suppress(OSError):  # a file system that syncs no folders
         os.fsync(handle)
     os.close(handle)
+
+
+class GrowingFile:
+    """Lines that are written one after the other into `NAME.part`, which becomes the file when all are there.
+
+    Whoever was interrupted goes on behind the last whole line, if `made_by` is still what it was: that is kept beside it.
+    """
+
+    BLOCK = 2**20
+
+    def __init__(self, path: Path, made_by: Mapping[str, Any]) -> None:
+        self.path = path
+        self.part, self.notes = (path.with_name(f"{path.name}{end}") for end in (".part", ".part.json"))
+        self.made_by: dict[str, Any] = json.loads(json.dumps(made_by))
+        if path.exists():
+            raise UsageError(f"{path} is there already; delete it, or name another file")
+        self._lock = FileLock(path.with_name(f"{path.name}.part.lock"), timeout=0)
+
+    def __enter__(self) -> GrowingFile:
+        try:
+            self._lock.acquire()
+        except Timeout:
+            raise UsageError(f"another process writes {self.part}; wait for it, or name another file") from None
+        except (OSError, NotImplementedError):
+            pass  # what cannot be written is named below
+        try:
+            self._require_same()
+            self._file = self.part.open("r+b" if self.part.exists() else "w+b")
+            self.lines = self._cut_to_whole_lines()
+            self.notes.write_text(json.dumps(self.made_by, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            self._release()
+            raise UsageError(f"cannot write {self.part}: {error.strerror}") from None
+        except BaseException:
+            self._release()
+            raise
+        return self
+
+    def _require_same(self) -> None:
+        if not self.part.exists():
+            return
+        try:
+            before = json.loads(self.notes.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise UsageError(f"{self.part} is there, but not what made it ({self.notes}); delete it") from None
+        if before != self.made_by:
+            other = [name for name in self.made_by if before.get(name) != self.made_by[name]]
+            raise UsageError(
+                f"{self.part} was begun with another {', '.join(other) or 'setting'}; delete it to begin anew, or name another file"
+            )
+
+    def _cut_to_whole_lines(self) -> int:
+        """How many there are; what was written of a further one is forgotten."""
+        count = end = place = 0
+        for block in iter(lambda: self._file.read(self.BLOCK), b""):
+            count += block.count(b"\n")
+            end = place + block.rfind(b"\n") + 1 if b"\n" in block else end
+            place += len(block)
+        self._file.truncate(end)
+        self._file.seek(end)
+        return count
+
+    def add(self, line: str) -> None:
+        self._file.write(f"{line}\n".encode())
+        self._file.flush()
+
+    def finish(self) -> None:
+        """Give it its name."""
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self.part.replace(self.path)
+        self.notes.unlink(missing_ok=True)
+        sync_folder(self.path.parent)
+
+    def __exit__(self, *error: object) -> None:
+        if not self._file.closed:
+            self._file.close()
+        self._release()
+
+    def _release(self) -> None:
+        self._lock.release()
+        with suppress(OSError):
+            Path(self._lock.lock_file).unlink()
 
 
 @contextmanager

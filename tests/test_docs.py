@@ -82,7 +82,10 @@ def test_commands_and_their_options_exist(words: list[str]) -> None:
     if hasattr(command, "commands") and rest and not rest[0].startswith("-"):  # a group of verbs, such as bench
         assert rest[0] in command.commands, f"regard {verb} has no {rest[0]}"
         command = command.commands[rest[0]]
-    known = {option for parameter in command.params for option in parameter.opts} | {"--help", "-h"}
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)} | {
+        "--help",
+        "-h",
+    }
     given = {word.partition("=")[0] for word in rest if re.match(r"--?[a-z]", word)}
     assert given <= known, f"regard {verb} has no {', '.join(sorted(given - known))}"
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from inspect import Parameter, signature
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -19,7 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import regard
 from regard.config.shipped import shipped_recipes
-from regard.config.stored import BUNDLED
+from regard.config.stored import BUNDLED, names_model
 from regard.errors import UsageError
 from regard.notes import be_quiet, is_quiet
 from regard.plugins import load_plugins
@@ -107,6 +108,22 @@ def bundled_models(incomplete: str) -> list[str]:
 ModelName = Annotated[
     str,
     typer.Argument(metavar="MODEL", help="A run folder, a model file, or `demo`.", autocompletion=bundled_models),
+]
+FirstModel = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A run folder, a model file, or `demo`; more of them answer together.",
+        autocompletion=bundled_models,
+    ),
+]
+Models = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="MODEL",
+        help="Run folders, model files, or `demo`; several answer together.",
+        autocompletion=bundled_models,
+    ),
 ]
 TestFile = Annotated[
     Path | None, typer.Option("--file", metavar="FILE", help="Not the recipe's: labelled text, or plain.")
@@ -223,6 +240,16 @@ def note_files(texts: Iterable[str]) -> None:
             say(
                 f"regard: {text!r} is read as text, though there is a file of that name; for its lines: < {shlex.quote(text)}"
             )
+
+
+def models_and_texts(model: str, arguments: Iterable[str] | None) -> tuple[list[str], list[str]]:
+    """What was typed after a verb: models as long as each is the name of one, then texts."""
+    given = list(arguments or ())
+    more = list(takewhile(names_model, given))
+    if more:
+        say(f"regard: {len(more) + 1} models answer together: {', '.join([model, *more])}")
+    note_files(given[len(more) :])
+    return [model, *more], given[len(more) :]
 
 
 def as_typed(message: str) -> str:

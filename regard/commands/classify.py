@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import regard
-from regard.commands.app import Device, Json, ModelName, app, counted, note_files, say, standard_input
+from regard.commands.app import Device, FirstModel, Json, app, counted, models_and_texts, say, standard_input
 from regard.errors import UsageError
 
 
@@ -19,8 +19,10 @@ from regard.errors import UsageError
     epilog="Examples: `regard classify runs/x 'What a film!'`, `regard classify runs/x --file in.txt > out.tsv`"
 )
 def classify(
-    model: ModelName,
-    text: Annotated[list[str] | None, typer.Argument(help="Texts; without any, lines of standard input.")] = None,
+    model: FirstModel,
+    text: Annotated[
+        list[str] | None, typer.Argument(metavar="MODEL|TEXT", help="Texts; without any, lines of standard input.")
+    ] = None,
     file: Annotated[
         Path | None, typer.Option("--file", metavar="FILE", help="Texts, one per line; plain, .gz or .xz.")
     ] = None,
@@ -28,11 +30,14 @@ def classify(
     as_json: Json = False,
     device: Device = "cpu",
 ) -> None:
-    """Label arguments, standard input or a file: one line in, one line out, as label TAB probability."""
+    """Label arguments, standard input or a file: one line in, one line out, as label TAB probability.
+
+    Arguments are models as long as they name one, then texts: of several models, the mean of their probabilities counts.
+    """
+    models, text = models_and_texts(model, text)
     if text and file is not None:
         raise UsageError("give texts or --file FILE, not both")
-    note_files(text or ())
-    classifier = regard.load(model, device, task="text-classification")
+    classifier = regard.load(models, device, task="text-classification")
     typed = not text and file is None and sys.stdin.isatty()
     texts: Iterable[str] = text or (regard.read_lines(file) if file is not None else standard_input())
     answers = classifier.stream(texts, look_ahead=1) if typed else classifier.stream(texts)

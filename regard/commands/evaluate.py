@@ -15,7 +15,7 @@ from regard.commands.app import (
     EngineName,
     Int8,
     Json,
-    ModelName,
+    Models,
     Protect,
     Shortlist,
     SourceFile,
@@ -33,7 +33,7 @@ from regard.commands.app import (
 
 @app.command(epilog="Example: `regard evaluate runs/multi30k-en-de --paper`")
 def evaluate(
-    model: ModelName,
+    models: Models,
     source: SourceFile = None,
     target: TargetFile = None,
     data: DataFolder = None,
@@ -60,10 +60,11 @@ def evaluate(
     """How good a model is, on its recipe's test sets or on given files.
 
     Translation: BLEU, chrF and TER with their signatures (`--source` and `--target` give other text). Classification:
-    accuracy, macro-F1, confusion and calibration. Language model: perplexity per word.
+    accuracy, macro-F1, confusion and calibration. Language model: perplexity per word. Several models answer together, by the mean of
+    their probabilities.
     """
     found = regard.evaluate(
-        model, data=data, save=save, output=output, on_result=None if as_json else tell, source=source, target=target,
+        models, data=data, save=save, output=output, on_result=None if as_json else tell, source=source, target=target,
         beam=beam, paper=paper, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride,
         split=split, protect=protect, to=to, test=test, device=device,
     )  # fmt: skip

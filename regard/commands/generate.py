@@ -10,14 +10,16 @@ from typing import Annotated, Any
 import typer
 
 import regard
-from regard.commands.app import Device, Json, ModelName, app, counted, note_files, say, standard_input
+from regard.commands.app import Device, FirstModel, Json, app, counted, models_and_texts, say, standard_input
+from regard.errors import UsageError
 
 
 @app.command(epilog="Examples: `regard generate runs/x 'Once upon a time'`, `regard generate runs/x < prompts.txt`")
 def generate(
-    model: ModelName,
-    prompt: Annotated[
-        str | None, typer.Argument(help="How the text begins; without it, each line of standard input.")
+    model: FirstModel,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MODEL|PROMPT", help="How the text begins; without it, each line of standard input."),
     ] = None,
     max_new_tokens: Annotated[int, typer.Option(min=1, help="How long the added text may become.")] = 200,
     temperature: Annotated[
@@ -37,10 +39,14 @@ def generate(
 ) -> None:
     """Go on with a text, token by token as it is written; without any prompt, begin one.
 
-    Of standard input, each line is a prompt and becomes one line: line ends inside an answer become spaces.
+    Of standard input, each line is a prompt and becomes one line: line ends inside an answer become spaces. Arguments
+    are models as long as they name one: several write one text, by the mean of their probabilities.
     """
-    note_files([prompt] if prompt else ())
-    writer = regard.load(model, device, task="text-generation")
+    models, prompts = models_and_texts(model, arguments)
+    if len(prompts) > 1:
+        raise UsageError(f"one prompt at a time, not {len(prompts)}; give many as lines of standard input")
+    prompt = prompts[0] if prompts else None
+    writer = regard.load(models, device, task="text-generation")
     options: dict[str, Any] = dict(
         max_new_tokens=most or max_new_tokens, temperature=temperature, top_k=top_k, top_p=top_p,
         no_repeat_ngram=no_repeat_ngram,

@@ -10,13 +10,26 @@ import typer
 from rich.console import Console
 
 import regard
-from regard.commands.app import Device, Json, ModelName, SourceFile, TargetFile, To, app, standard_input
+from regard.commands.app import (
+    Device,
+    FirstModel,
+    Json,
+    SourceFile,
+    TargetFile,
+    To,
+    app,
+    models_and_texts,
+    standard_input,
+)
 
 
 @app.command(epilog="Examples: `paste in.de in.en | regard score runs/x`, `regard score runs/language 'some text'`")
 def score(
-    model: ModelName,
-    text: Annotated[list[str] | None, typer.Argument(help="Language model: texts, instead of standard input.")] = None,
+    model: FirstModel,
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MODEL|TEXT", help="Language model: texts, instead of standard input."),
+    ] = None,
     source: SourceFile = None,
     target: TargetFile = None,
     to: To = None,
@@ -26,16 +39,17 @@ def score(
     """How probable a model finds a text.
 
     Translation: `source TAB target` lines on standard input, or two files. Language model: arguments, or lines of standard
-    input.
+    input. Arguments are models as long as they name one, then texts: of several models, the mean of their probabilities counts.
     """
+    models, text = models_and_texts(model, text)
     from_input = not text and source is None and target is None
     texts = standard_input() if from_input else text or None
     options = {"look_ahead": 1} if from_input and sys.stdin.isatty() else {}
-    for found in regard.score(model, texts, source=source, target=target, to=to, device=device, **options):
+    for found in regard.score(models, texts, source=source, target=target, to=to, device=device, **options):
         draw = getattr(found, "draw", None)
         if as_json:
             print(json.dumps(found.to_dict(), ensure_ascii=False), flush=True)
-        elif draw is not None and text is not None and len(text) == 1 and sys.stdout.isatty():
+        elif draw is not None and len(text) == 1 and sys.stdout.isatty():
             draw(Console())
         else:
             print(found, flush=True)

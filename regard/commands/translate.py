@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,9 +18,9 @@ from regard.commands.app import (
     Beam,
     Device,
     EngineName,
+    FirstModel,
     Int8,
     Json,
-    ModelName,
     Protect,
     Shortlist,
     Split,
@@ -24,16 +29,32 @@ from regard.commands.app import (
     Worker,
     app,
     counted,
-    note_files,
+    models_and_texts,
     say,
     standard_input,
 )
+from regard.config.stored import find_model
+from regard.errors import UsageError
+from regard.files import GrowingFile
 
 
-@app.command(epilog="Examples: `regard translate demo 'Ich habe Hunger.'`, `regard translate runs/x < in.de > out.en`")
+@app.command(
+    epilog="Examples: `regard translate demo 'Ich habe Hunger.'`, `regard translate runs/x < in.de > out.en`, `regard translate runs/a runs/b 'Hallo.'`"
+)
 def translate(
-    model: ModelName,
-    text: Annotated[list[str] | None, typer.Argument(help="Texts; without any, lines of standard input.")] = None,
+    model: FirstModel,
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="MODEL|TEXT", help="Texts; without any, lines of standard input."),
+    ] = None,
+    input_file: Annotated[
+        Path | None, typer.Option("--input", metavar="FILE", help="Texts, one per line; plain, .gz or .xz.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write here; what was interrupted goes on where it stopped. With --input."),
+    ] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Write source TAB translation: text to train on.")] = False,
     to: To = None,
     beam: Beam = None,
     nbest: Annotated[int, typer.Option(min=1, help="Outputs per line, best first, as rank, score, text.")] = 1,
@@ -65,10 +86,15 @@ def translate(
     workers: Worker = 0,
     device: Device = "cpu",
 ) -> None:
-    """Translate arguments or standard input: one line in, one line out."""
-    note_files(text or ())
+    """Translate arguments, standard input or a file: one line in, one line out.
+
+    Arguments are models as long as they name one, then texts: several models write one translation, by the mean of their
+    probabilities.
+    """
+    models, text = models_and_texts(model, text)
+    check_files(text, input_file, output, nbest, as_json)
     translator = regard.load(
-        model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers, to=to
+        models, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, workers=workers, to=to
     )
     options: dict[str, Any] = dict(
         beam=beam, nbest=nbest, sample=sample, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
@@ -76,14 +102,64 @@ def translate(
         max_ratio=max_ratio, max_extra=max_extra, split=split, protect=protect, warnings=warnings,
         scores=as_json or nbest > 1,
     )  # fmt: skip
-    if not text and sys.stdin.isatty():
+    if not text and input_file is None and sys.stdin.isatty():
         options["look_ahead"] = 1
-    cut, doubted = 0, Doubted()
-    answers = translator.stream(text or standard_input(), **options)
-    for translation in counted(answers, "Translating", len(text) if text else None):
+    shape = partial(shaped, nbest=nbest, as_json=as_json, pairs=pairs)
+    if output is None:
+        texts = text or (standard_input() if input_file is None else regard.read_lines(input_file))
+        answer(translator, texts, options, lambda *found: print(shape(*found), flush=True), len(text) or None)
+        return
+    made_by: dict[str, Any] = {
+        "model": list(map(stamp, models)),
+        "text": text or [stamp(input_file)],
+        "options": {**options, "to": to},
+    }
+    with GrowingFile(output, {**made_by, "form": [as_json, pairs]}) as file:
+        if file.lines:
+            say(f"regard: {file.part} has {file.lines:,} line(s) already; going on behind them")
+        texts = islice(text or regard.read_lines(str(input_file)), file.lines, None)
+        answer(translator, texts, options, lambda *found: file.add(shape(*found)))
+        file.finish()
+
+
+def check_files(text: list[str], input_file: Path | None, output: Path | None, nbest: int, as_json: bool) -> None:
+    """Refuse files that contradict each other."""
+    if text and input_file is not None:
+        raise UsageError("give texts or --input FILE, not both")
+    if output is not None and not text and input_file is None:
+        raise UsageError("--output goes with --input FILE: what standard input held cannot be gone on with")
+    if output is not None and nbest > 1 and not as_json:
+        raise UsageError("several outputs per line cannot be gone on with; add --json, which is one line for each")
+
+
+def stamp(name: str | Path | None) -> list[Any]:
+    """Of a model or a file, what tells that it is still the same."""
+    path = find_model(name) if isinstance(name, str) else Path(str(name))
+    try:
+        return [str(name), path.stat().st_size, path.stat().st_mtime_ns]
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def answer(
+    translator: regard.Translator,
+    texts: Iterable[str],
+    options: dict[str, Any],
+    write: Callable[[str, regard.Translation], None],
+    total: int | None = None,
+) -> None:
+    """Each text with its translation, and at the end what is to be said of them."""
+    cut, doubted, waiting = 0, Doubted(), deque[str]()
+
+    def read() -> Iterator[str]:
+        for text in texts:
+            waiting.append(text)
+            yield text
+
+    for translation in counted(translator.stream(read(), **options), "Translating", total):
         cut += translation.finish_reason == "length"
         doubted.count(translation)
-        write(translation, nbest, as_json)
+        write(waiting.popleft(), translation)
     if cut:
         say(f"regard: {cut} output(s) reached the length limit; see --max-ratio")
     for line in doubted.lines():
@@ -96,30 +172,33 @@ class Doubted:
     SHOWN = 3
 
     def __init__(self) -> None:
-        self.lines_of: dict[str, list[str]] = {}
+        self.counts: Counter[str] = Counter()
+        self.first: dict[str, list[str]] = {}
         self.number = 0
 
     def count(self, translation: regard.Translation) -> None:
         self.number += 1
         first = {each.reason: each.text for each in reversed(translation.warnings or ())}
         for reason, text in first.items():
-            self.lines_of.setdefault(reason, []).append(f"{self.number} ({text[:40]})")
+            self.counts[reason] += 1
+            shown = self.first.setdefault(reason, [])
+            if len(shown) < self.SHOWN:
+                shown.append(f"{self.number} ({text[:40]})")
 
     def lines(self) -> list[str]:
         """For people."""
         return [
-            f"{len(found)} of {self.number} output(s) {reason}: line {', '.join(found[: self.SHOWN])}"
-            + (" …; --json tells all" if len(found) > self.SHOWN else "")
-            for reason, found in self.lines_of.items()
+            f"{count} of {self.number} output(s) {reason}: line {', '.join(self.first[reason])}"
+            + (" …; --json tells all" if count > self.SHOWN else "")
+            for reason, count in self.counts.items()
         ]
 
 
-def write(translation: regard.Translation, nbest: int, as_json: bool) -> None:
+def shaped(text: str, translation: regard.Translation, *, nbest: int, as_json: bool, pairs: bool) -> str:
     """One line, or one for each of the n best."""
     if as_json:
-        print(json.dumps(translation.to_dict(), ensure_ascii=False), flush=True)
-    elif nbest > 1:
-        for rank, each in enumerate(translation.alternatives, start=1):
-            print(f"{rank}\t{each.score:.4f}\t{each.text}")
-    else:
-        print(translation.text, flush=True)
+        return json.dumps(translation.to_dict() | ({"source": text} if pairs else {}), ensure_ascii=False)
+    if nbest > 1:
+        alternatives = enumerate(translation.alternatives, start=1)
+        return "\n".join(f"{rank}\t{each.score:.4f}\t{each.text}" for rank, each in alternatives)
+    return f"{' '.join(text.split())}\t{translation.text}" if pairs else translation.text

@@ -17,6 +17,7 @@ from regard.commands.app import (
     Protect,
     Shortlist,
     Split,
+    To,
     app,
     command_line,
     report,
@@ -37,6 +38,7 @@ def view(
     ] = None,
     text: Annotated[str | None, typer.Argument(help="What to look at. [a sentence of the run's movie]")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page.")] = None,
+    to: To = None,
     beam: Beam = None,
     engine: EngineName = "auto",
     int8: Int8 = False,
@@ -64,7 +66,7 @@ def view(
         raise UsageError("name a model, such as demo or runs/NAME; --playground needs none")
     seen = regard.view(
         model, text, output=output, command=command_line(), beam=beam, engine=engine, int8=int8, shortlist=shortlist,
-        split=split, protect=protect, device=device, live=live,
+        split=split, protect=protect, to=to, device=device, live=live,
     )  # fmt: skip
     if output is None:
         seen.draw(Console())

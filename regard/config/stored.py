@@ -42,6 +42,16 @@ def find_model(name: str | Path) -> Path:
     raise CheckpointError(f"no model at {name}.{hint or ' A model is a run folder, a .safetensors file or `demo`.'}")
 
 
+def names_model(text: str) -> bool:
+    """Whether an argument that might be a text is the name of a model: a bundled one, a run folder, a model file."""
+    try:
+        path = Path(text)
+        whole = path.is_file() and path.suffix == Path(MODEL).suffix
+        return text in BUNDLED or whole or (path / MODEL).is_file() or (path / "checkpoints").is_dir()
+    except (OSError, ValueError):  # too long for a name, or no name at all
+        return False
+
+
 def read_content(path: Path, metadata: Mapping[str, str], name: str) -> Any:
     """What JSON of a bounded size says. Half a surrogate pair, which it can smuggle in but no file can hold, is a question
     mark."""

@@ -136,6 +136,8 @@ class Report:
     """Where there are several corpora, each with its languages …"""
     corpora: dict[str, list[Counts]] = field(default_factory=dict)
     """… and by split what became of its pairs, in the order in which they stand in the prepared folder."""
+    doubts: list[str] = field(default_factory=list)
+    """What of the text is hardly meant."""
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Report:
@@ -144,7 +146,8 @@ class Report:
         parts = {name: [Counts(**each) for each in counts] for name, counts in stored.get("corpora", {}).items()}
         sentences, directions = stored.get("sentences", 1), list(stored.get("directions", ()))
         return cls(
-            stored["max_tokens"], stored["max_ratio"], train, valid, sentences=sentences, directions=directions, corpora=parts
+            stored["max_tokens"], stored["max_ratio"], train, valid, sentences=sentences, directions=directions, corpora=parts,
+            doubts=list(stored.get("doubts", ())),
         )  # fmt: skip
 
     def sizes(self, split: str) -> list[int]:
@@ -153,7 +156,7 @@ class Report:
 
     def lines(self) -> list[str]:
         """The report for people."""
-        return self._split_lines("train", self.train) + self._split_lines("valid", self.valid)
+        return [*self._split_lines("train", self.train), *self._split_lines("valid", self.valid), *self.doubts]
 
     def check(self) -> None:
         """Refuse a corpus of which nothing is left."""

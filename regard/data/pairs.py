@@ -23,6 +23,7 @@ from regard.data.mixture import read_direction, read_split
 from regard.data.placeholders import PLACEHOLDERS
 from regard.data.progress import progress
 from regard.data.sentences import split_sentences
+from regard.data.text_doubts import doubts
 from regard.data.tokenizer import Tokenizer, train_tokenizer
 from regard.errors import DataError
 from regard.files import replacing
@@ -86,6 +87,9 @@ def build(
                             writer.add(kept.ids, kept.lengths)
                     counts[split].append(cleaner.counts)
                 splits[split] = writer.finish()
+        task = bar.add_task("Looking for what is hardly meant", total=None)
+        found = list(doubts(data))
+        bar.update(task, total=1, completed=1)
     report = Report(
         data.max_tokens,
         data.max_ratio,
@@ -93,6 +97,7 @@ def build(
         sentences=sentences,
         directions=[" ".join([each.name, "→".join(each.languages)]) for each in directions] if data.corpus else [],
         corpora=counts if data.corpus else {},
+        doubts=found,
     )
     return splits, report
 

@@ -76,11 +76,11 @@ def compare(
     exported: Decode,
     tokenizer: Tokenizer,
     texts: Sequence[str],
+    sources: Sequence[Sequence[int]],
     search: Search,
     settings: config.Decoding,
 ) -> Agreement:
-    """Decode texts, each short enough for the model, in both ways; the best output of each counts."""
-    sources = tokenizer.encode_all(texts, "source")
+    """Decode texts, each short enough for the model, and read as `sources`, in both ways; the best output of each counts."""
     differences, greatest = [], 0.0
     results = (decode(sources, search, settings) for decode in (original, exported))
     for text, (ours, *_), (theirs, *_) in zip(texts, *results, strict=True):

@@ -111,8 +111,10 @@ def _add_state(app: FastAPI, service: Service) -> None:
             raise Refusal(503, "the thread that computes has died; start the server again.")
         tasks = {name: model.recipe.task for name, model in service.models.items()}
         engines = {name: getattr(model, "decoded_by", "native") for name, model in service.models.items()}
+        written = {name: model.targets for name, model in service.models.items() if hasattr(model, "targets")}
         facts = {
-            "status": "ok", "models": list(service.models), "tasks": tasks, "engines": engines, "version": __version__,
+            "status": "ok", "models": list(service.models), "tasks": tasks, "engines": engines, "languages": written,
+            "version": __version__,
         }  # fmt: skip
         return json_answer(**{name: encode(value) for name, value in facts.items()})
 

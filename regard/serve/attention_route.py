@@ -13,7 +13,7 @@ from starlette.responses import Response
 from regard.serve.batcher import Job
 from regard.serve.endpoint import encode, endpoint, json_answer
 from regard.serve.limits import Refusal
-from regard.serve.schemas import Answered, Asked, Beam, Model
+from regard.serve.schemas import Answered, Asked, Beam, Model, To
 from regard.serve.service import Served, Service, task_of
 from regard.tasks.task import GlassBox
 from regard.view.scenes import render, scenes_of
@@ -27,6 +27,7 @@ class AttentionRequest(Asked):
     text: str = Field(description="One text.")
     model: Model = None
     beam: Beam = None
+    to: To = None
     off: Heads = Field(
         default_factory=dict, description="Heads to switch off, by the attention's name and counted from 0."
     )
@@ -77,12 +78,12 @@ def glass_boxes(models: Mapping[str, Served]) -> dict[str, GlassBox]:
 
 def check_options(service: Service, asked: AttentionRequest, box: GlassBox) -> dict[str, Any]:
     """What a task may be told besides the text; what has no effect is refused."""
-    if "beam" in box.options:
-        service.check("beam", asked.beam or 1, service.limits.beam, "More is rarely better.")
-        return {"beam": asked.beam}
-    if asked.beam is not None:
-        raise Refusal(422, "beam has no effect: this model searches nothing. Leave it out.")
-    return {}
+    service.check("beam", asked.beam or 1, service.limits.beam, "More is rarely better.")
+    given = {"beam": asked.beam, "to": asked.to}
+    for name, why in {"beam": "searches nothing", "to": "translates nothing"}.items():
+        if name not in box.options and given[name] is not None:
+            raise Refusal(422, f"{name} has no effect: this model {why}. Leave it out.")
+    return {name: value for name, value in given.items() if name in box.options}
 
 
 def check_looks(service: Service, texts: list[str]) -> None:

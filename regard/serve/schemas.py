@@ -27,6 +27,12 @@ Model = Annotated[str | None, Field(description="Which model, by its name in /he
 Beam = Annotated[int | None, Field(ge=1, description="Hypotheses kept side by side; 1 is greedy. [the model's]")]
 
 
+To = Annotated[
+    str | None,
+    Field(description="Of a model with several languages, the one to write: see /health. [the model's first]"),
+]
+
+
 class Asked(BaseModel):
     """Unknown fields are refused: they would be mistakes that nobody notices."""
 
@@ -44,6 +50,9 @@ class Health(Answered):
     models: list[str]
     tasks: dict[str, str] = Field(description="Of each model, what it was trained for.")
     engines: dict[str, str] = Field(description="Of each model, what computes, and why that.")
+    languages: dict[str, list[str]] = Field(
+        description="Of each model that translates, the languages that it can write."
+    )
     version: str
 
 

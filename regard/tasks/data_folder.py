@@ -12,6 +12,7 @@ from regard.config.paths import BUNDLED
 from regard.config.stored import BUNDLED_FOLDER, find_model
 from regard.errors import UsageError, did_you_mean
 from regard.files import below
+from regard.tasks.ensembles import ModelNames, first_of
 
 R = TypeVar("R", bound=Recipe)
 
@@ -19,13 +20,13 @@ BUNDLED_TESTS = {"demo": "quickstart.toml"}
 """Bundled models whose test text is bundled as well, and the recipe that names it."""
 
 
-def with_data_folder(recipe: R, model: str | Path, data: str | Path | None) -> R:
+def with_data_folder(recipe: R, model: ModelNames, data: str | Path | None) -> R:
     """A model file does not say where data lay; the recipe in its run folder, or whoever names a folder, does.
 
     What a model file calls its data is read only below the folder that a person named, and never downloaded. What a bundled
     model was tested on is bundled as well, in the quickstart's corpus.
     """
-    file = find_model(model)
+    file = find_model(first_of(model))
     if data is None and file.parent == BUNDLED_FOLDER and file.stem in BUNDLED_TESTS:
         return replace(recipe, data=recipes.load(BUNDLED_FOLDER / BUNDLED_TESTS[file.stem]).data)
     stored = file.parent / "config.toml"
@@ -34,7 +35,7 @@ def with_data_folder(recipe: R, model: str | Path, data: str | Path | None) -> R
     files = [file for files in recipe.data.tests.values() for file in files if not file.startswith(BUNDLED)]
     if files and data is None:
         raise UsageError(
-            f"a model file does not hold its test set, and that of {model} is {', '.join(files)}. Say in which folder "
+            f"a model file does not hold its test set, and that of {first_of(model)} is {', '.join(files)}. Say in which folder "
             f"with `data`, or give other text with {other_text(recipe)}"
         )
     if data is None:

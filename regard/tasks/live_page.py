@@ -43,5 +43,11 @@ def live_page(row: Task, model: Any, name: str, text: str | None) -> LivePage:
     box = row.glass_box
     if box is None or box.portable is None:
         raise UsageError(f"{name} cannot run inside a page: models of the task {row.name!r} cannot yet")
-    told = {"name": name, "title": model.recipe.name, "verb": row.verb, **box.about(model)}
+    told = {
+        "name": name,
+        "title": model.recipe.name,
+        "verb": row.verb,
+        **box.about(model),
+        "targets": [],
+    }  # its direction is inside
     return LivePage(told, box.portable(model), text or "")

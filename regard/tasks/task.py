@@ -79,6 +79,8 @@ class DryRunner:
     survey: Callable[[Any, str, Iterator[Any]], Iterator[str]] = read_through
     """(recipe, name of a split, its examples, at least one) → reads them, or enough of them, and says what is hardly meant; what training
     would stop at is a DataError."""
+    compare: Callable[[Any], Iterator[str]] = lambda recipe: iter(())
+    """(recipe, whose files can be read) → what is hardly meant though each split alone may be right, such as validation text that training holds."""
 
 
 class Result(Protocol):
@@ -225,7 +227,7 @@ class GlassBox:
     cost: Callable[..., int]
     """(A model, a text, options) → how many tokens are computed for it."""
     about: Callable[[Any], dict[str, Any]]
-    """(A model) → what the live page should know of it: `attentions` by kind, `beam`, `languages`, `examples`."""
+    """(A model) → what the live page should know of it: `attentions` by kind, `beam`, `languages`, the `targets` among them, `examples`."""
     options: tuple[str, ...] = ()
     remedy: str = "Look at a shorter text."
     portable: Callable[[Any], dict[str, Any]] | None = None
@@ -250,6 +252,9 @@ class Task:
     dry_run: DryRunner
     load: Callable[..., Any]
     """(Trained, its name, and options of its own) → what `regard.load` returns."""
+    ensemble: Callable[..., Any] | None = None
+    """(Several Trained, their names, and the options of `load`) → the same, of which all answer together by the mean of their
+    probabilities; what they must share and do not is a UsageError."""
     renewed: Callable[[Any, Any], tuple[str, ...]] = lambda theirs, own: ()
     """(Assets of a model to start from, own) → the parts whose weights mean something else there and are learned anew."""
     serve: Callable[..., None] | None = None

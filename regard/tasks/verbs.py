@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from regard.config import task_settings
 from regard.config.stored import BUNDLED_FOLDER, find_model
 from regard.errors import UsageError
+from regard.tasks.ensembles import ModelNames, first_of, names_of, require_alike, require_one, told
 from regard.tasks.registry import find_task, load_quickly, own_options
 from regard.tasks.texts import LOOK_AHEAD
 from regard.view.document import check_name
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @overload
 def load(
-    model: str | Path,
+    model: ModelNames,
     device: str = ...,
     *,
     task: Literal["translation", "translate"],
@@ -34,20 +35,21 @@ def load(
     workers: int = ...,
 ) -> Translator: ...
 @overload
-def load(model: str | Path, device: str = ..., *, task: Literal["text-classification", "classify"]) -> Classifier: ...
+def load(model: ModelNames, device: str = ..., *, task: Literal["text-classification", "classify"]) -> Classifier: ...
 @overload
 def load(
-    model: str | Path, device: str = ..., *, task: Literal["text-generation", "language-model"]
+    model: ModelNames, device: str = ..., *, task: Literal["text-generation", "language-model"]
 ) -> TextGenerator: ...
 @overload
-def load(model: str | Path, device: str = ..., *, task: Literal["image-classification", "recognize"]) -> Recognizer: ...
+def load(model: ModelNames, device: str = ..., *, task: Literal["image-classification", "recognize"]) -> Recognizer: ...
 @overload
-def load(model: str | Path, device: str = ..., *, task: str | None = ..., **options: Any) -> Any: ...
+def load(model: ModelNames, device: str = ..., *, task: str | None = ..., **options: Any) -> Any: ...
 
 
-def load(model: str | Path, device: str = "cpu", *, task: str | None = None, **options: Any) -> Any:
+def load(model: ModelNames, device: str = "cpu", *, task: str | None = None, **options: Any) -> Any:
     """A trained model by run folder, file or bundled name: `regard.load("demo").translate("Ich habe Hunger.")`.
 
+    Several, as a list, answer together: by the mean of their probabilities.
     What comes back can do what the model was trained for: a Translator, a Classifier, a TextGenerator or a
     Recognizer; with `task`, a model
     of another is refused. The rest is about the speed of translation (docs/performance.md): `engine` is native,
@@ -55,8 +57,9 @@ def load(model: str | Path, device: str = "cpu", *, task: str | None = None, **o
     `workers` processes share many sentences, 0 means one for each core.
     """
     wanted = None if task is None else task_settings(task)
-    if device == "cpu":
-        quick = load_quickly(model, None if wanted is None else wanted.name, options)
+    names = names_of(model)
+    if device == "cpu" and len(names) == 1:
+        quick = load_quickly(names[0], None if wanted is None else wanted.name, options)
         if quick is not None:
             return quick
     import torch  # late: what is converted already is at work before it would be imported
@@ -67,11 +70,16 @@ def load(model: str | Path, device: str = "cpu", *, task: str | None = None, **o
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # of a word that torch does not know, of a GPU that is not there
         raise UsageError(f"cannot compute on the device {device!r}: {str(error).splitlines()[0]}") from None
-    trained = load_trained(model, device)
-    row = find_task(trained.recipe.task)
-    if wanted is not None and wanted.name != row.name:
-        raise UsageError(f"{model} cannot {wanted.verb}: its task is {row.name!r}. Try: regard {row.verb} {model}")
-    return row.load(trained, model, **own_options(row, "load", options, str(model)))
+    members = [load_trained(name, device) for name in names]
+    for name, each in zip(names, members, strict=True):
+        row = find_task(each.recipe.task)
+        if wanted is not None and wanted.name != row.name:
+            raise UsageError(f"{name} cannot {wanted.verb}: its task is {row.name!r}. Try: regard {row.verb} {name}")
+    own = own_options(row, "load", options, told(names))
+    if len(names) == 1:
+        return row.load(members[0], names[0], **own)
+    require_alike(names, [each.recipe.task for each in members], "the task", "Name models of one task")
+    return door(row, "ensemble", told(names))(members, names, **own)
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,7 @@ class Evaluation:
 
 
 def evaluate(
-    model: str | Path,
+    model: ModelNames,
     *,
     data: str | Path | None = None,
     save: bool = False,
@@ -111,10 +119,12 @@ def evaluate(
     Of classification and language models, `file` is other text; of the latter, `stride` is by how many tokens the context
     slides.
     """
-    file, row = find_model(model), row_of(model)
+    file, row = find_model(first_of(model)), row_of(model)
+    if save:
+        require_one(model, "a score that is stored")
     if save and file.resolve().parent == BUNDLED_FOLDER.resolve():
-        raise UsageError(f"{model} is part of regard and stays as it is; leave out `save`, or copy {file}")
-    own = own_options(row, "evaluate", {**options, "output": output}, str(model))
+        raise UsageError(f"{told(model)} is part of regard and stays as it is; leave out `save`, or copy {file}")
+    own = own_options(row, "evaluate", {**options, "output": output}, told(model))
     if row.understands("evaluate", "save"):
         own["save"] = save
     results = []
@@ -126,11 +136,11 @@ def evaluate(
         from regard.checkpoint import store_scores
 
         store_scores(file, {each.name: each.stored() for each in results})
-    return Evaluation(str(model), tuple(results))
+    return Evaluation(told(model), tuple(results))
 
 
 def score(
-    model: str | Path, texts: Iterable[Any] | None = None, *, look_ahead: int = LOOK_AHEAD, **options: Any
+    model: ModelNames, texts: Iterable[Any] | None = None, *, look_ahead: int = LOOK_AHEAD, **options: Any
 ) -> Iterator[Scored]:
     """How probable a model finds each of any number of texts, in order and in bounded memory.
 
@@ -138,7 +148,7 @@ def score(
     and `target`. `look_ahead` texts are read before the first is answered.
     """
     row = row_of(model)
-    own = own_options(row, "score", options, str(model))
+    own = own_options(row, "score", options, told(model))
     found: Iterator[Scored] = door(row, "score", model)(model, texts, look_ahead, **own)
     return found
 
@@ -160,6 +170,7 @@ def view(
     """
     if output is not None:
         check_name(Path(output))
+    require_one(model, "attention")
     row = row_of(model)
     seen: Seen
     if live:
@@ -176,23 +187,24 @@ def _live(row: Task, model: str | Path, text: str | None, options: dict[str, Any
     from regard.tasks.live_page import live_page
 
     own, assumed = own_options(row, "view", options, str(model)), row.options("view")
+    direction = {name: own.pop(name) for name in ("to",) if name in own}
     idle = [name for name, value in own.items() if value != assumed[name]]
     if idle:
         raise UsageError(f"`{idle[0]}` has no effect on a live page: whoever reads it chooses")
     engine = {"engine": "native"} if row.understands("load", "engine") else {}
-    return live_page(row, load(model, **engine), Path(model).name, text)
+    return live_page(row, load(model, **engine, **direction), Path(model).name, text)
 
 
-def row_of(model: str | Path) -> Task:
+def row_of(model: ModelNames) -> Task:
     """The row of a model's task."""
     from regard.checkpoint import task_of
 
-    return find_task(task_of(model))
+    return find_task(task_of(first_of(model)))
 
 
-def door(row: Task, name: str, model: str | Path) -> Callable[..., Any]:
+def door(row: Task, name: str, model: ModelNames) -> Callable[..., Any]:
     """What a row does for a verb, if it does anything."""
     function: Callable[..., Any] | None = getattr(row, name)
     if function is None:
-        raise UsageError(f"there is no `{name}` for models of the task {row.name!r}, such as {model}")
+        raise UsageError(f"there is no `{name}` for models of the task {row.name!r}, such as {told(model)}")
     return function

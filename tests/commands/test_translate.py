@@ -115,10 +115,8 @@ def test_every_option_is_one_of_translate() -> None:
     """All but the size of batches, which changes no output, and scores, which are computed for those who see them."""
     parameters = set(inspect.signature(translate).parameters)
     of_loading = {*inspect.signature(regard.load).parameters, *find_task("translation").options("load")}
-    assert parameters - {"text", "as_json", "verbose"} - of_loading == set(Options.__annotations__) - {
-        "batch_tokens",
-        "scores",
-    }
+    of_files = {"text", "input_file", "output", "pairs", "as_json", "verbose"}
+    assert parameters - of_files - of_loading == set(Options.__annotations__) - {"batch_tokens", "scores", "to"}
 
 
 def test_options_reach_the_search() -> None:

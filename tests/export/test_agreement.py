@@ -20,8 +20,9 @@ def test_differences_are_counted_and_shown(tiny_translator: Translator) -> None:
     theirs = [[Hypothesis(tokens, -1.25, -1.0, (), "end")] for tokens in answers]
     theirs[2] = [Hypothesis(answers[0], -9.0, -9.0, (), "end")]
     found = compare(
-        lambda *_: ours, lambda *_: theirs, tiny_translator.tokenizer, texts, Search(), tiny_translator.recipe.decoding
-    )
+        lambda *_: ours, lambda *_: theirs, tiny_translator.tokenizer, texts, tiny_translator.encode(texts), Search(),
+        tiny_translator.recipe.decoding,
+    )  # fmt: skip
     assert (found.sentences, found.identical, found.share, found.score_difference) == (4, 3, 0.75, 0.25)
     (difference,) = found.differences
     assert (difference.source, difference.exported_score) == (texts[2], -9.0)

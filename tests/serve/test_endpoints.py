@@ -159,7 +159,8 @@ def test_documented_examples_work(client: httpx.Client) -> None:
 def test_health(client: httpx.Client) -> None:
     assert client.get("/health").json() == {
         "status": "ok", "models": ["tiny", "other"], "tasks": {"tiny": "translation", "other": "translation"},
-        "engines": {"tiny": "native", "other": "native"}, "version": __version__,
+        "engines": {"tiny": "native", "other": "native"}, "languages": {"tiny": ["target"], "other": ["target"]},
+        "version": __version__,
     }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,11 @@ from regard.checkpoint import read, read_model
 from regard.config import recipes
 from regard.data.augmentation import LineBatches
 from regard.data.mixture import Mixture, read_split
+from regard.decoding.options import Engine, Search
 from regard.errors import ConfigError, DataError, UsageError
 from regard.tasks.translation.evaluation import recipe_test_sets
+from regard.tasks.translation.native import Native, log_probabilities
+from tests.commands.calling import succeed
 
 RECIPE = """
 [data]
@@ -142,8 +146,8 @@ def test_tags_say_into_which_language(run: regard.Run) -> None:
     one, other = model.to("yy"), model.to("xx").to("yy").to("xx")
     assert one.tags != other.tags
     assert (other.recipe.data.source_language, other.recipe.data.target_language) == ("yy", "xx")
-    assert model.tokenizer.tag("<bt>") not in model._encode(["<bt> ba <2xx>"])[0]
-    assert model.tokenizer.decode(model._encode(["ba de"])[0], "source") == "ba de"
+    assert model.tokenizer.tag("<bt>") not in model.encode(["<bt> ba <2xx>"])[0]
+    assert model.tokenizer.decode(model.encode(["ba de"])[0], "source") == "ba de"
     assert one.score("ba de", "de ba").log_probability != other.score("ba de", "de ba").log_probability
     assert len(other.translate(["ba de ki", ""], warnings=True)) == 2
     with pytest.raises(UsageError, match="into yy, xx, not into 'zz'"):
@@ -206,3 +210,109 @@ def test_splits_of_a_corpus_may_stand_in_one_column_and_be_called_otherwise(tmp_
     assert list(read_split(data, "valid")) == [("e f", "f e"), ("f e", "e f")]  # type: ignore[arg-type]
     sets = recipe_test_sets(recipe)  # type: ignore[arg-type]
     assert [(each.name, each.sources) for each in sets] == [("one xx-yy", ["g h"]), ("one yy-xx", ["h g"])]
+
+
+TEXTS = ["ba de ki", "mo nu ta be di", "ki ki"]
+
+
+def test_a_call_may_say_into_which_language(run: regard.Run) -> None:
+    model = run.model
+    for language in ("yy", "xx"):
+        turned = model.to(language)
+        assert model.translate(TEXTS, to=language) == turned.translate(TEXTS)
+        assert model.score(TEXTS, TEXTS, to=language) == turned.score(TEXTS, TEXTS)
+        assert model.cost(TEXTS, to=language) == turned.cost(TEXTS)
+        assert model.look_size(TEXTS[0], to=language) == turned.look_size(TEXTS[0])
+        seen = model.attention(TEXTS[0], to=language)
+        assert seen.source_tokens[0] == f"<2{language}>"
+        assert seen.translation == turned.attention(TEXTS[0]).translation
+    assert model.translate(TEXTS, to=None) == model.translate(TEXTS, to="yy")
+    with pytest.raises(UsageError, match="into yy, xx, not into 'zz'"):
+        model.translate(TEXTS, to="zz")
+
+
+def test_view_takes_a_language(run: regard.Run, tmp_path: Path) -> None:
+    seen = regard.view(run.folder, TEXTS[0], to="xx")
+    assert seen.to_dict()["scenes"][0]["source"]["tokens"][0] == "<2xx>"
+    assert "<2xx>" in succeed("view", run.folder, TEXTS[0], "--to", "xx").out
+
+
+def as_scored(model: regard.Translator, engine: Engine, language: str) -> None:
+    """What an engine writes after a tag has the probability that the model itself gives it after that tag, and after no other."""
+    turned, other = (model.to(each) for each in (language, {"xx": "yy", "yy": "xx"}[language]))
+    settings = replace(model.recipe.decoding, max_ratio=2.0, max_extra=2)
+    found = [each[0] for each in engine.decode(turned.encode(TEXTS), Search(beam=2, scores=True), settings)]
+    targets = [list(each.tokens) for each in found]
+    expected, wrong = (log_probabilities(model.model, each.encode(TEXTS), targets) for each in (turned, other))
+    for each, own, theirs in zip(found, expected, wrong, strict=True):
+        count = len(each.token_log_probabilities)
+        assert each.token_log_probabilities == pytest.approx(own[:count], abs=1e-3)
+        assert each.token_log_probabilities != pytest.approx(theirs[:count], abs=1e-3)
+
+
+@pytest.mark.parametrize("language", ["xx", "yy"])
+def test_tags_reach_ctranslate2(run: regard.Run, language: str) -> None:
+    pytest.importorskip("ctranslate2")
+    fast = regard.load(run.folder, engine="ctranslate2", to=language)
+    assert fast.decoded_by.startswith("ctranslate2")
+    as_scored(regard.load(run.folder), fast.engine, language)
+    assert len(fast.translate([*TEXTS, ""], warnings=True)) == 4
+
+
+@pytest.mark.parametrize("language", ["xx", "yy"])
+def test_tags_reach_onnx(run: regard.Run, language: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from regard.export.onnx import OnnxModel
+
+    regard.export(run.folder, "onnx", output=tmp_path / "onnx", samples=0)
+    as_scored(regard.load(run.folder), Native(OnnxModel(tmp_path / "onnx")), language)
+
+
+def test_an_export_is_compared_with_its_tags_and_keeps_both_directions(run: regard.Run, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    (tmp_path / "in.txt").write_text("\n".join(TEXTS) + "\n")
+    regard.export(run.folder, "ctranslate2", output=tmp_path / "fast", source=tmp_path / "in.txt")
+    told = json.loads((tmp_path / "fast" / "regard.json").read_text())
+    assert [each["name"] for each in told["recipe"]["data"]["corpus"]] == ["talk", "made"]
+    assert (told["recipe"]["data"]["source_language"], told["recipe"]["data"]["target_language"]) == (
+        "source",
+        "target",
+    )
+
+
+@pytest.mark.parametrize("language", ["xx", "yy"])
+def test_tags_in_8_bits(run: regard.Run, language: str) -> None:
+    rounded = regard.load(run.folder, int8=True, engine="native")
+    as_scored(rounded, rounded.engine, language)  # its own numbers, rounded as they are
+
+
+def test_a_server_is_told_the_language(run: regard.Run) -> None:
+    pytest.importorskip("fastapi")
+    import httpx
+
+    from tests.serve.conftest import running
+
+    model = regard.load(run.folder)
+    with (
+        running({"both": model, "demo": regard.load("demo")}) as server,
+        httpx.Client(base_url=server.url, timeout=60) as client,
+    ):
+        assert client.get("/health").json()["languages"] == {"both": ["yy", "xx"], "demo": ["en"]}
+        for language in ("xx", "yy"):
+            answer = client.post("/translate", json={"text": TEXTS, "to": language}).json()
+            assert [each["text"] for each in answer["translations"]] == [
+                each.text for each in model.translate(TEXTS, to=language)
+            ]
+            scored = client.post("/score", json={"source": TEXTS[0], "target": TEXTS[1], "to": language}).json()
+            expected = model.score(TEXTS[0], TEXTS[1], to=language).log_probability
+            assert scored["scores"][0]["log_probability"] == pytest.approx(expected, abs=1e-4)
+            seen = client.post("/attention", json={"text": TEXTS[0], "to": language, "beam": 1}).json()
+            assert seen["scenes"][0]["source"]["tokens"][0] == f"<2{language}>"
+        refused = client.post("/translate", json={"text": "ba", "to": "zz"})
+        assert refused.status_code == 422
+        assert "into yy, xx, not into 'zz'" in refused.json()["detail"]
+        assert client.post("/translate", json={"text": "Ja.", "model": "demo", "to": "fr"}).status_code == 422
+        page = client.get("/").text
+        assert '"targets":["yy","xx"]' in page.replace(" ", "")
+        assert "xx → yy, yy → xx" in page

@@ -27,7 +27,13 @@ def cost(classifier: Classifier, text: str) -> int:
 
 
 def about(classifier: Classifier) -> dict[str, Any]:
-    return {"attentions": classifier.model.attention_names(), "beam": None, "languages": "", "examples": []}
+    return {
+        "attentions": classifier.model.attention_names(),
+        "beam": None,
+        "languages": "",
+        "targets": [],
+        "examples": [],
+    }
 
 
 GLASS_BOX = GlassBox(scenes, size, cost, about)

@@ -18,6 +18,7 @@ from regard.models.classifier import (
 from regard.tasks.classification import verbs
 from regard.tasks.classification.assets import ClassificationAssets, open_prepared
 from regard.tasks.classification.classifier import Classifier
+from regard.tasks.classification.ensemble import ensemble
 from regard.tasks.classification.exporting import export
 from regard.tasks.classification.glass_box import GLASS_BOX
 from regard.tasks.classification.judging import JUDGE, examples_of
@@ -77,6 +78,7 @@ TASK = Task(
     ),
     renewed=lambda theirs, own: () if theirs.labels == own.labels else ("output", "ngram_bag"),
     load=load,
+    ensemble=ensemble,
     serve=serve,
     ask=ask,
     evaluate=verbs.evaluate,

@@ -16,6 +16,7 @@ from regard.notes import note
 from regard.tasks.classification.evaluation import evaluate_labels, file_labelled_set, recipe_labelled_sets
 from regard.tasks.classification.page import MOST_WINDOWS, NOTE, Explanation, draw_explanation
 from regard.tasks.data_folder import choose_test, keep_apart, with_data_folder
+from regard.tasks.ensembles import ModelNames, told
 from regard.tasks.label_results import LabelTest, predictions
 from regard.tasks.movie_file import text_and_movie
 from regard.tasks.neighbours import WordVectors
@@ -26,7 +27,7 @@ from regard.view.scenes import write_page
 
 
 def evaluate(
-    model: str | Path,
+    model: ModelNames,
     data: str | Path | None = None,
     *,
     file: str | Path | None = None,
@@ -54,9 +55,9 @@ def evaluate(
         yield found
 
 
-def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> Iterator[Scored]:
+def score(model: ModelNames, texts: Iterable[str] | None, look_ahead: int) -> Iterator[Scored]:
     """A classifier says how probable labels are, not texts."""
-    raise UsageError(f"{model} is a classifier: regard classify --all tells how probable each label is")
+    raise UsageError(f"{told(model)} is a classifier: regard classify --all tells how probable each label is")
 
 
 @dataclass(frozen=True, repr=False)

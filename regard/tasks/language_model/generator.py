@@ -22,6 +22,7 @@ from regard.data.plain import count_words, read_split
 from regard.data.tokenizer import END, PAD, START, UNKNOWN, Side, Tokenizer
 from regard.decoding.options import Hypothesis, SpecialTokens
 from regard.decoding.search import search
+from regard.decoding.steppable import Steppable
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
 from regard.tasks import vectors
@@ -29,8 +30,10 @@ from regard.tasks.alternatives import alternatives
 from regard.tasks.language_model.evaluation import (
     BATCH_TOKENS,
     ContextWindow,
+    Perplexity,
     Window,
     context_window,
+    measure,
     window_states,
     windows_of_text,
 )
@@ -156,7 +159,7 @@ class TextGenerator(TextVectors, Switchable):
         stops = [self._as_written(stop) for stop in options.stops]
         texts = [StreamedText(self._token, stops, not prompt or prompt[-1].isspace(), on_text) for prompt in prompts]
         found = search(
-            self.model if isinstance(self.model, RecurrentLanguageModel) else SlidingContext(self.model, self.context),
+            self.steppable(),
             ids[:, :-1],
             torch.full_like(ids[:, 0], options.max_new_tokens),
             options.search(),
@@ -165,8 +168,18 @@ class TextGenerator(TextVectors, Switchable):
             first_tokens=ids[:, -1],
             stopping_criterion=stop_strings(texts, self._special.end),
         )
-        cut = ids.size(1) > self.context and not isinstance(self.model, RecurrentLanguageModel)
+        cut = self.cuts(ids.size(1))
         return [self._told(*each, cut) for each in zip(prompts, texts, found, strict=True)]
+
+    def steppable(self) -> Steppable:
+        """What the search drives: a model whose context never ends."""
+        return (
+            self.model if isinstance(self.model, RecurrentLanguageModel) else SlidingContext(self.model, self.context)
+        )
+
+    def cuts(self, length: int) -> bool:
+        """Whether only the end of so many tokens is read."""
+        return length > self.context and not isinstance(self.model, RecurrentLanguageModel)
 
     def _told(self, prompt: str, text: StreamedText, found: list[Hypothesis], cut: bool) -> Generation:
         text.close()
@@ -220,12 +233,11 @@ class TextGenerator(TextVectors, Switchable):
         ranks: list[int] = []
         ids: list[int] = []
         with torch.inference_mode():
-            for read in window_states(self.model, self._slides(lines, counts), BATCH_TOKENS):
-                for states, pointed, wanted in read.in_parts(CHUNK):
-                    chosen, places = _judged(self.model.project(states, pointed), wanted)
-                    own += chosen.tolist()
-                    ranks += places.tolist()
-                    ids += wanted.tolist()
+            for expected, wanted in self.expectations(lines, counts):
+                chosen, places = _judged(expected, wanted)
+                own += chosen.tolist()
+                ranks += places.tolist()
+                ids += wanted.tolist()
         parts = [slice(end - count, end) for count, end in zip(counts, accumulate(counts), strict=True)]
         return [
             TextScore(
@@ -235,11 +247,26 @@ class TextGenerator(TextVectors, Switchable):
             for part, of_text in zip(parts, lines, strict=True)
         ]  # fmt: skip
 
-    def _slides(self, texts: Sequence[list[str]], counts: list[int]) -> Iterator[Window]:
+    def expectations(
+        self, texts: Sequence[Iterable[str]], counts: list[int], stride: int | None = None
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Log-probabilities [F, V] at places of the texts, one after the other, and what stands there [F]; a few at a time. How many
+        tokens of each text are predicted is counted in `counts`."""
+        for read in window_states(self.model, self._slides(texts, counts, stride), BATCH_TOKENS):
+            for states, pointed, wanted in read.in_parts(CHUNK):
+                yield self.model.project(states, pointed).float().log_softmax(-1), wanted
+
+    def measure(
+        self, lines: Iterable[str], stride: int | None = None, tell: Callable[[int], None] = lambda tokens: None
+    ) -> Perplexity:
+        """How well any number of lines is predicted, in bounded memory; `tell` hears how many tokens were, as it goes."""
+        return measure(self.model, self.tokenizer, self.recipe.data, lines, stride, tell)
+
+    def _slides(self, texts: Sequence[Iterable[str]], counts: list[int], stride: int | None) -> Iterator[Window]:
         """The windows of all texts, one text after the other; how many tokens of each are predicted is counted as they go by."""
         data = self.recipe.data
         for number, lines in enumerate(texts):
-            for window in windows_of_text(lines, self.tokenizer, data, context_window(self.model, data)):
+            for window in windows_of_text(lines, self.tokenizer, data, context_window(self.model, data, stride)):
                 counts[number] += window.fresh
                 yield window
 
@@ -326,8 +353,7 @@ class TextGenerator(TextVectors, Switchable):
         return facts | {name: f"{value:.2f}" for name, value in told_scores(self.provenance)}
 
 
-def _judged(logits: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-probabilities and ranks [F] of the tokens wanted, from logits [F, V]."""
-    log_probabilities = logits.float().log_softmax(-1)  #                 [F, V]
+def _judged(log_probabilities: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """Log-probabilities and ranks [F] of the tokens wanted, from those of all [F, V]."""
     own = log_probabilities.gather(-1, wanted[:, None])  #                [F, 1]
     return own.squeeze(-1), (log_probabilities > own).sum(-1) + 1

@@ -23,7 +23,7 @@ def cost(writer: TextGenerator, text: str) -> int:
 
 
 def about(writer: TextGenerator) -> dict[str, Any]:
-    return {"attentions": writer.model.attention_names(), "beam": None, "languages": "", "examples": []}
+    return {"attentions": writer.model.attention_names(), "beam": None, "languages": "", "targets": [], "examples": []}
 
 
 GLASS_BOX = GlassBox(scenes, size, cost, about)

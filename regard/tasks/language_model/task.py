@@ -12,6 +12,7 @@ from regard.data.prepare import Builder
 from regard.models.language_model import RecurrentLanguageModel, TransformerLanguageModel
 from regard.tasks.language_model import verbs
 from regard.tasks.language_model.assets import LanguageAssets, open_prepared
+from regard.tasks.language_model.ensemble import ensemble
 from regard.tasks.language_model.exporting import export
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.glass_box import GLASS_BOX
@@ -54,6 +55,7 @@ TASK = Task(
     training=LanguageTraining,
     dry_run=DryRunner(dry_run_sizes, lambda sizes: f"{sizes[0]:,} tokens", dry_run_batch, dry_run_loss, survey),
     load=load,
+    ensemble=ensemble,
     serve=serve,
     ask=ask,
     evaluate=verbs.evaluate,

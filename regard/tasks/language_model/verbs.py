@@ -13,7 +13,8 @@ from regard.data.plain import documents_in, read_documents
 from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.tasks.data_folder import choose_test, with_data_folder
-from regard.tasks.language_model.evaluation import PerplexityTest, measure
+from regard.tasks.ensembles import ModelNames
+from regard.tasks.language_model.evaluation import PerplexityTest
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.page import TextAttention, draw_text
 from regard.tasks.language_model.results import TextScore
@@ -28,7 +29,7 @@ SCORED_TOGETHER = 256
 
 
 def evaluate(
-    model: str | Path,
+    model: ModelNames,
     data: str | Path | None = None,
     *,
     file: str | Path | None = None,
@@ -44,7 +45,7 @@ def evaluate(
 
 
 def texts_of(
-    writer: TextGenerator, model: str | Path, file: str | Path | None, data: str | Path | None
+    writer: TextGenerator, model: ModelNames, file: str | Path | None, data: str | Path | None
 ) -> Iterator[tuple[str, Iterator[str]]]:
     """Names and lines of what is evaluated."""
     if file is not None:
@@ -59,16 +60,14 @@ def measured(writer: TextGenerator, name: str, lines: Iterable[str], stride: int
     """With a progress bar."""
     with progress() as bar:
         task = bar.add_task(f"Measuring {name}", total=None)
-        found = measure(
-            writer.model, writer.tokenizer, writer.recipe.data, lines, stride, lambda tokens: bar.advance(task, tokens)
-        )
+        found = writer.measure(lines, stride, lambda tokens: bar.advance(task, tokens))
     if not found.tokens:
         raise UsageError(f"{name} holds no text")
     return PerplexityTest(name, found)
 
 
 def score(
-    model: str | Path, texts: Iterable[str] | None, look_ahead: int, *, device: str = "cpu"
+    model: ModelNames, texts: Iterable[str] | None, look_ahead: int, *, device: str = "cpu"
 ) -> Iterator[TextScore]:
     """Log-probability and perplexity per word of each text."""
     if texts is None:

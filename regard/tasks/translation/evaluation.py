@@ -14,6 +14,7 @@ from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.evaluation.scores import Score, paper_score, score, sentence_chrf
 from regard.tasks.data_folder import choose_test, require_test, with_data_folder
+from regard.tasks.ensembles import ModelNames
 from regard.tasks.translation.confidence import rank_correlation
 from regard.tasks.translation.results import Translation
 from regard.tasks.translation.translator import Translator
@@ -66,7 +67,7 @@ class TranslationTest:
 
 def sets_to_test(
     translator: Translator,
-    model: str | Path,
+    model: ModelNames,
     data: str | Path | None = None,
     source: str | Path | None = None,
     target: str | Path | None = None,

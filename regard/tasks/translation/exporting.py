@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from regard.data.corpus import read_lines
@@ -59,9 +60,10 @@ def export(
     search, settings = translator.search_options(beam=beam)
 
     def compared(decode: Decode, texts: Sequence[str]) -> Agreement:
-        return compare(Native(translator.model).decode, decode, translator.tokenizer, texts, search, settings)
+        sources = translator.encode(texts)
+        return compare(Native(translator.model).decode, decode, translator.tokenizer, texts, sources, search, settings)
 
-    trained = Trained(translator.model, translator.recipe, assets, origin)
+    trained = Trained(translator.model, replace(translator.recipe, data=translator.data), assets, origin)
     return order.carry_out(trained, texts, f"sentences of {place}, beam {search.beam}", compared)
 
 
@@ -73,7 +75,7 @@ def sample_texts(
         place, texts = Path(source).name, list(read_lines(source))
     else:
         try:
-            sets = recipe_test_sets(with_data_folder(translator.recipe, model, data))
+            sets = recipe_test_sets(with_data_folder(replace(translator.recipe, data=translator.data), model, data))
         except RegardError:
             note(NOT_AT_HAND.format("source"))
             return "", []

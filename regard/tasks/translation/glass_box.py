@@ -33,11 +33,12 @@ def cost(translator: Translator, text: str, **options: Any) -> int:
 
 def about(translator: Translator) -> dict[str, Any]:
     return {
-        "languages": translator.facts()["languages"],
+        "languages": ", ".join(dict.fromkeys(" → ".join(each.languages) for each in translator.data.directions)),
+        "targets": translator.targets,
         "attentions": translator.model.attention_names(),
         "beam": translator.recipe.decoding.beam,
         "examples": EXAMPLES.get(translator.source_language, []),
     }
 
 
-GLASS_BOX = GlassBox(scenes, size, cost, about, options=("beam",), remedy=REMEDY, portable=portable)
+GLASS_BOX = GlassBox(scenes, size, cost, about, options=("beam", "to"), remedy=REMEDY, portable=portable)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from regard.models.encoder_decoder import EncoderDecoder as Model
 
-OF_TEXT = ("prefix", "split", "protect", "warnings")  # options that the search knows nothing of
+OF_TEXT = ("prefix", "split", "protect", "warnings", "to")  # options that the search knows nothing of
 
 
 class TranslationInput:
@@ -102,6 +102,11 @@ class TranslationInput:
             turned._turn(language)
         return turned
 
+    def _into(self, options: Options) -> Self:
+        """The one that translates into the language that was asked for, which is then no option any more."""
+        language = options.pop("to", None)
+        return self if language is None else self.to(language)
+
     def _turn(self, language: str) -> None:
         """Languages and tag of the first direction into a language."""
         source, target = next(each.languages for each in self.data.directions if each.languages[1] == language)
@@ -149,12 +154,12 @@ class TranslationInput:
         most = self.sentences if sentences else 0
         return split_text(text, self.longest, self._tokens, most, self.recipe.data.source_language)
 
-    def _encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Source ids as the model reads them."""
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Source ids as the model reads them, after the tag of its direction if it has several."""
         return [[*self.tags, *ids] for ids in self.tokenizer.encode_all(texts, "source")]
 
     def _encoded(self, read: Sequence[Protected]) -> list[list[int]]:
-        return self._encode([part.text for part in read])
+        return self.encode([part.text for part in read])
 
     def _prefix(self, options: Options) -> list[int]:
         prefix = options.get("prefix") or ""
@@ -186,6 +191,7 @@ class TranslationInput:
     def cost(self, texts: Sequence[str], **options: Unpack[Options]) -> list[int]:
         """Of each text, how many tokens `translate` computes with these options at most: those that are read, and of every
         hypothesis those that it may write; for warnings, one more pass over what was read and written."""
+        self = self._into(options)
         search, _ = self.search_options(**options)
         again = 1 if options.get("warnings") else 0
         return [

@@ -21,6 +21,7 @@ from regard.decoding.options import Hypothesis, Search, SpecialTokens, length_li
 from regard.decoding.search import search
 from regard.decoding.steppable import Steppable
 from regard.models.encoder_decoder import EncoderDecoder as Model
+from regard.models.ensemble import EncoderDecoderEnsemble
 from regard.models.shortlist import Shortlisted, Shortlists
 from regard.tasks.translation.warnings import alignment_layer, coverage
 
@@ -56,6 +57,9 @@ def coverages(
     model: Model, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]
 ) -> list[NDArray[np.float32]]:
     """Of each pair how much attention each source token, and the end, got from all that was written; in one pass."""
+    if isinstance(model, EncoderDecoderEnsemble):  # each member looked where it looked: the mean of all
+        looks = [coverages(member, sources, targets) for member in model.each()]
+        return [np.mean(of_pair, 0, dtype=np.float32) for of_pair in zip(*looks, strict=True)]
     names = model.attention_names()["cross"]
     aligning = model.get_submodule(names[alignment_layer(len(names))])
     with torch.inference_mode(), record(aligning) as seen:  # of the whole model it would hold many times as much

@@ -35,6 +35,7 @@ class Options(TypedDict, total=False):
     protect: bool | None
     warnings: bool
     scores: bool
+    to: str | None
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,8 @@ def add_routes(app: FastAPI, service: Service) -> None:
         if len(asked.source) != len(asked.target):
             counts = f"{len(asked.source)} source(s) were given with {len(asked.target)} target(s)"
             raise Refusal(422, f"{counts}; they go in pairs.")
-        run, key = partial(scores, translator), ("score", name)
-        count = partial(translator.score_cost, asked.source, asked.target)
+        run, key = partial(scores, translator, asked.to), ("score", name, asked.to)
+        count = partial(score_costs, translator, asked.to, asked.source, asked.target)
         costs = await service.costs(count, "Send fewer or shorter pairs at a time.")
         pairs = zip(asked.source, asked.target, strict=True)
         jobs = [Job(key, pair, cost, run) for pair, cost in zip(pairs, costs, strict=True)]
@@ -86,9 +86,13 @@ def translations(translator: Translator, options: Mapping[str, Any], attention: 
     return [encode(each) for each in found]
 
 
-def scores(translator: Translator, pairs: list[tuple[str, str]]) -> list[bytes]:
-    """Of sources with their translations."""
-    found = translator.score([source for source, _ in pairs], [target for _, target in pairs])
+def score_costs(translator: Translator, to: str | None, sources: list[str], targets: list[str]) -> list[int]:
+    return (translator if to is None else translator.to(to)).score_cost(sources, targets)
+
+
+def scores(translator: Translator, to: str | None, pairs: list[tuple[str, str]]) -> list[bytes]:
+    """Of sources with their translations, in one of the model's languages."""
+    found = translator.score([source for source, _ in pairs], [target for _, target in pairs], to=to)
     return [encode({**vars(each), "perplexity": each.perplexity}) for each in found]
 
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from regard.serve.schemas import Answered, Asked, Beam, Model, Texts
+from regard.serve.schemas import Answered, Asked, Beam, Model, Texts, To
 
 
 class TranslateRequest(Asked):
@@ -14,6 +14,7 @@ class TranslateRequest(Asked):
 
     text: Texts = Field(description="One text or a list of texts, answered in their order.")
     model: Model = None
+    to: To = None
     beam: Beam = None
     nbest: int = Field(1, ge=1, description="Outputs per text, best first, as the answer's alternatives.")
     length_penalty: Literal["paper", "mean", "none"] | None = Field(None, description="Of a score. [the model's]")
@@ -41,6 +42,7 @@ class ScoreRequest(Asked):
     source: Texts = Field(description="One source or a list of them.")
     target: Texts = Field(description="As many translations.")
     model: Model = None
+    to: To = None
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"source": "Guten Morgen!", "target": ["Good morning!"]}]}

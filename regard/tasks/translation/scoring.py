@@ -17,15 +17,19 @@ class PairScoring(TranslationInput):
     """Scores pairs of texts."""
 
     @overload
-    def score(self, sources: str, targets: str) -> PairScore: ...
+    def score(self, sources: str, targets: str, *, to: str | None = ...) -> PairScore: ...
     @overload
-    def score(self, sources: Texts, targets: Texts) -> list[PairScore]: ...
+    def score(self, sources: Texts, targets: Texts, *, to: str | None = ...) -> list[PairScore]: ...
 
-    def score(self, sources: str | Texts, targets: str | Texts) -> PairScore | list[PairScore]:
-        """The log-probability of each target given its source; of one pair, or of as many sources as targets.
+    def score(
+        self, sources: str | Texts, targets: str | Texts, *, to: str | None = None
+    ) -> PairScore | list[PairScore]:
+        """The log-probability of each target given its source; of one pair, or of as many sources as targets, which are of the
+        language `to`.
 
         Pairs of similar length are computed together, about `decoding.batch_tokens` at a time; none depends on the others.
         """
+        self = self if to is None else self.to(to)
         if isinstance(sources, str) and isinstance(targets, str):
             return self._scores([sources], [targets])[0]
         for given in (sources, targets):
@@ -39,7 +43,7 @@ class PairScoring(TranslationInput):
         for text in (*sources, *targets):
             if not isinstance(text, str):
                 raise UsageError(f"score compares texts; it was given {shown(text)}")
-        read, written = self._encode(sources), self.tokenizer.encode_all(targets, "target")
+        read, written = self.encode(sources), self.tokenizer.encode_all(targets, "target")
         for source, target in zip(read, written, strict=True):
             self._check_length(source, "source")
             self._check_length(target, "target")
@@ -58,5 +62,5 @@ class PairScoring(TranslationInput):
 
     def score_cost(self, sources: Sequence[str], targets: Sequence[str]) -> list[int]:
         """Of each pair, how many tokens `score` computes."""
-        sides = self._encode(sources), self.tokenizer.encode_all(targets, "target")
+        sides = self.encode(sources), self.tokenizer.encode_all(targets, "target")
         return [len(source) + len(target) + 2 for source, target in zip(*sides, strict=True)]

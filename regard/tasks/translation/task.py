@@ -12,14 +12,16 @@ from regard.data import pairs
 from regard.data.cleaning import Report
 from regard.data.mixture import read_split
 from regard.data.prepare import Builder
+from regard.data.text_doubts import doubts
 from regard.models.conv import Convolutional
 from regard.models.rnn import Recurrent, RecurrentAttention
 from regard.models.transformer import Transformer
 from regard.notes import detail
-from regard.tasks.task import DryRunner, Task, Trained
+from regard.tasks.task import ENOUGH_EXAMPLES, DryRunner, Task, Trained
 from regard.tasks.translation import verbs
 from regard.tasks.translation.assets import TranslationAssets, open_prepared
 from regard.tasks.translation.engine import about, choose_engine, cores
+from regard.tasks.translation.ensemble import ensemble
 from regard.tasks.translation.exporting import export
 from regard.tasks.translation.glass_box import GLASS_BOX
 from regard.tasks.translation.judging import JUDGE, examples_of
@@ -82,8 +84,16 @@ TASK = Task(
     data=Builder(pairs.SETTINGS, ("tokenizer",), pairs.build, Report.from_dict, open_prepared),
     read=read_split,
     training=TranslationTraining,
-    dry_run=DryRunner(dry_run_sizes, lambda sizes: f"{sizes[0]:,} tokens", dry_run_batch, dry_run_loss, survey),
+    dry_run=DryRunner(
+        dry_run_sizes,
+        lambda sizes: f"{sizes[0]:,} tokens",
+        dry_run_batch,
+        dry_run_loss,
+        survey,
+        lambda recipe: doubts(recipe.data, ENOUGH_EXAMPLES),
+    ),
     load=load,
+    ensemble=ensemble,
     serve=serve,
     front_page=front_page,
     evaluate=verbs.evaluate,

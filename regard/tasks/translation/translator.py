@@ -67,6 +67,7 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
             raise UsageError(f"stream takes an iterable of texts, such as a list, not {shown(texts)}")
         if not isinstance(look_ahead, int) or look_ahead < 1:
             raise UsageError(f"look_ahead must be a whole number of at least 1, not {look_ahead!r}")
+        self = self._into(options)
         search, settings = self.search_options(**options)
         prefix, split = self._prefix(options), options.get("split", True)
         check_flags(split=split, warnings=options.get("warnings", False))  # before anything is read
@@ -122,7 +123,7 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         targets = [list(best[0].tokens) for best in decoded]
         covered = {number: best[0].coverage for number, best in enumerate(decoded) if best[0].coverage is not None}
         untold = [number for number in range(len(decoded)) if number not in covered]
-        if untold and "cross" in self.model.attention_names():
+        if untold and self._tells_coverage():
             from regard.tasks.translation.native import coverages
 
             lengths = [1 + max(len(sources[number]), len(targets[number])) for number in untold]
@@ -141,6 +142,10 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
             )
             for number, (shown, source, target) in enumerate(zip(showing, sources, targets, strict=True))
         ]
+
+    def _tells_coverage(self) -> bool:
+        """Whether the model looks at the source, so that one can see what it left out."""
+        return "cross" in self.model.attention_names()
 
     def _join(
         self,
@@ -184,7 +189,7 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
 
     def _reading(self, text: str) -> Reading:
         """Whole, or cut where it is longer than the model was trained for."""
-        encoded = self._encode([part.text for part in self.split(text, sentences=False)])
+        encoded = self.encode([part.text for part in self.split(text, sentences=False)])
         return Reading([Window([*ids, END], len(ids) + 1) for ids in encoded])
 
     def _states(self, windows: Sequence[Window]) -> Tensor:

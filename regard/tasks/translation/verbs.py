@@ -15,6 +15,7 @@ from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.notes import note
 from regard.tasks.data_folder import choose_test, keep_apart
+from regard.tasks.ensembles import ModelNames
 from regard.tasks.movie_file import text_and_movie
 from regard.tasks.neighbours import WordVectors
 from regard.tasks.texts import in_blocks
@@ -32,7 +33,7 @@ Pairs = Iterator[tuple[str, str]]
 
 
 def evaluate(
-    model: str | Path,
+    model: ModelNames,
     data: str | Path | None = None,
     *,
     source: str | Path | None = None,
@@ -75,7 +76,7 @@ def evaluate(
 
 
 def score(
-    model: str | Path,
+    model: ModelNames,
     texts: Iterable[str | tuple[str, str]] | None,
     look_ahead: int,
     *,
@@ -163,11 +164,12 @@ def view(
     shortlist: bool = False,
     split: bool = True,
     protect: bool | None = None,
+    to: str | None = None,
     device: str = "cpu",
 ) -> SeenTranslation:
     """Every attention weight of the very text that `translate` writes with the same options."""
     text, movie = text_and_movie(model, text)
-    translator = load(model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist)
+    translator = load(model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, to=to)
     with progress() as bar:
         looks = translator.attentions(text, beam=beam, split=split, protect=protect)
         seen = list(bar.track(looks, description="Looking"))

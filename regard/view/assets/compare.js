@@ -24,11 +24,12 @@ const compareState = { chosen: null, asked: "", answers: new Map() }; // of the 
 /** @type {(models: LiveModel[]) => LiveModel[]} */
 const comparable = (models) => models.filter((model) => model.beam !== null);
 
-/** @type {(model: LiveModel, beam: number | null, text: string) => Promise<Compared>} */
-async function askToCompare(model, beam, text) {
+/** @type {(model: LiveModel, wanted: string | null, beam: number | null, text: string) => Promise<Compared>} */
+async function askToCompare(model, wanted, beam, text) {
+  const to = wanted !== null && model.targets.includes(wanted) ? wanted : null; // others have one language, or their first
   if (Object.values(model.attentions).flat().length > 0) {
     /** @type {AttentionAnswer} */
-    const { scenes } = await askServer("attention", { model: model.name, text, beam });
+    const { scenes } = await askServer("attention", { model: model.name, text, beam, to });
     return {
       text: wholeText(scenes),
       scenes,
@@ -41,7 +42,7 @@ async function askToCompare(model, beam, text) {
   /** @type {TranslateAnswer} */
   const {
     translations: [given],
-  } = await askServer("translate", { model: model.name, text, beam });
+  } = await askServer("translate", { model: model.name, text, beam, to });
   return {
     text: given.text,
     scenes: [],
@@ -51,13 +52,13 @@ async function askToCompare(model, beam, text) {
 }
 
 /** @type {(model: LiveModel, request: LiveRequest) => Promise<Compared>} */
-function answerOf(model, { beam, text }) {
-  const asked = JSON.stringify([beam, text]);
+function answerOf(model, { to, beam, text }) {
+  const asked = JSON.stringify([to, beam, text]);
   if (asked !== compareState.asked) Object.assign(compareState, { asked, answers: new Map() });
   const { answers } = compareState;
   const known = answers.get(model.name);
   if (known) return known;
-  const answer = askToCompare(model, beam, text);
+  const answer = askToCompare(model, to, beam, text);
   answers.set(model.name, answer);
   answer.catch(() => answers.delete(model.name)); // so that it is tried again
   return answer;

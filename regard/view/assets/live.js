@@ -38,6 +38,7 @@ const LIVE = {
   empty: { en: "Type a sentence first.", ko: "먼저 문장을 입력해 주세요." },
   model: { en: "Model", ko: "모델" },
   beam: { en: "Beam", ko: "빔" },
+  to: { en: "Into", ko: "번역할 언어" },
   usual: { en: "usual", ko: "기본" },
   temperature: { en: "Attention temperature", ko: "어텐션 온도" },
   temperatureHint: {
@@ -205,6 +206,7 @@ class Live {
         ),
       ),
       beam: input("number", "beam", { min: 1, max: this.settings.most_beam, step: 1, onchange: () => this.later() }),
+      to: make("select", { id: "live-to", onchange: () => this.later() }),
       temperature: input("range", "temperature", { min: 0.1, max: 5, step: 0.1, value: 1 }),
       degree: make("output", { for: "live-temperature" }),
       hard: input("checkbox", "hard", { onchange: () => this.change() }),
@@ -225,6 +227,7 @@ class Live {
       make("label", { for: `live-${name}`, data: { name } }, make("span", { class: "name" }), ...fields);
     return {
       model: label("model", part.model),
+      to: label("to", part.to),
       beam: label("beam", part.beam),
       temperature: label("temperature", part.temperature, part.degree),
       hard: label("hard", part.hard),
@@ -244,7 +247,7 @@ class Live {
         },
       },
       part.text,
-      make("div", { class: "row" }, this.labels.model, this.labels.beam, part.keys, part.submit),
+      make("div", { class: "row" }, this.labels.model, this.labels.to, this.labels.beam, part.keys, part.submit),
       make("div", { class: "row" }, this.labels.temperature, this.labels.hard, part.off, part.reset),
       part.error,
       part.inside,
@@ -276,6 +279,7 @@ class Live {
     part.text.placeholder = say(LIVE.placeholder);
     for (const name of namesOf(this.labels)) nameIn(this.labels[name]).textContent = say(LIVE[name]);
     this.labels.beam.hidden = this.model.beam === null;
+    this.offerTargets();
     this.labels.temperature.hidden = !this.canChange;
     this.labels.hard.hidden = !this.canChange;
     this.labels.temperature.title = say(LIVE.temperatureHint);
@@ -298,6 +302,15 @@ class Live {
     part.error.hidden = !this.error;
     this.drawEffect();
     this.drawExamples();
+  }
+
+  // The languages that the chosen model can write; the choice stays as long as they are the same.
+  offerTargets() {
+    const { to } = this.part;
+    const { targets } = this.model;
+    this.labels.to.hidden = targets.length < 2;
+    if ([...to.options].map((each) => each.value).join() === targets.join()) return;
+    to.replaceChildren(...targets.map((each) => make("option", { value: each }, each)));
   }
 
   drawEffect() {
@@ -389,6 +402,7 @@ class Live {
       model: this.model.name,
       text: this.part.text.value.trim(),
       beam: this.model.beam === null ? null : this.part.beam.valueAsNumber || null,
+      to: this.model.targets.length > 1 ? this.part.to.value : null,
       off: Object.fromEntries(
         [...this.off].map(([name, heads]) => [name, [...heads].sort((one, other) => one - other)]),
       ),
@@ -401,7 +415,7 @@ class Live {
   // What the unchanged model writes; asked for only if it is not known.
   /** @type {(asked: LiveRequest, signal: AbortSignal) => Promise<string>} */
   async unchanged(asked, signal) {
-    const key = JSON.stringify([asked.model, asked.beam, asked.text]);
+    const key = JSON.stringify([asked.model, asked.to, asked.beam, asked.text]);
     if (this.trained?.key !== key) {
       const body = { ...asked, off: {}, temperature: 1, hard: false, walk: false };
       /** @type {AttentionAnswer} */
@@ -432,7 +446,10 @@ class Live {
       /** @type {AttentionAnswer} */
       const { scenes } = await this.ask("attention", asked, signal);
       if (!isChanged)
-        this.trained = { key: JSON.stringify([asked.model, asked.beam, asked.text]), text: outcomeOf(scenes) };
+        this.trained = {
+          key: JSON.stringify([asked.model, asked.to, asked.beam, asked.text]),
+          text: outcomeOf(scenes),
+        };
       const trained = await this.unchanged(asked, signal);
       return () => {
         this.asked = asked;
