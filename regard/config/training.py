@@ -49,7 +49,7 @@ class Training:
     metric: str = "loss"
     """What decides which weights are best on the validation data: `loss` (lower), or what the task counts (higher)."""
     patience: int = setting(0, free=True)
-    """Validations without a better metric after which training stops; 0: never."""
+    """Validations without a better metric after which training stops; 0: never. With `ema`, the moving average may be the better one."""
     average: int = setting(5, least=1, most=1_000)
     """Checkpoints whose mean may become the model; 1: none is made."""
     average_of: str = setting("last", choices=("last", "best"))

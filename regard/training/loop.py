@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from regard.config import Training
 from regard.errors import TrainingError
 from regard.training.averaging import MovingAverage
-from regard.training.distributed import Processes, Unsharded, spread
+from regard.training.distributed import Processes, Unsharded, spread, whole
 from regard.training.log import TrainingLog
 from regard.training.optimizer import build_optimizer
 from regard.training.run_folder import RunFolder
@@ -136,8 +136,9 @@ class Loop:
         training, averages of the weights are measured, too."""
         metrics: dict[str, float] = self.processes.share(self.look(log, self.task.validate))
         progress, value = self.progress, self.value_of(metrics)
-        if progress.best is None or value > progress.best:
-            progress.best, progress.best_update, progress.since_best = value, progress.update, 0
+        hope = self.hope(log, value)
+        if progress.best is None or hope > progress.best:
+            progress.best, progress.best_update, progress.since_best = hope, progress.update, 0
         else:
             progress.since_best += 1
         progress.snapshots.append((progress.update, value))
@@ -146,6 +147,16 @@ class Loop:
         self.folder.save(self.model, self.optimizer, progress, self.ema, snapshot=True, judge=judge)
         self.tell(self.on_validation, lambda: {"update": progress.update, **metrics, "seconds": progress.seconds})
         self.processes.wait()
+
+    def hope(self, log: TrainingLog, value: float) -> float:
+        """What patience waits for: the best of what may become the model. A moving average is measured for this only, since it goes
+        on to become better for a while when single weights do not any more."""
+        settings = self.settings
+        if self.ema is None or not settings.patience or settings.keep not in ("auto", "ema"):
+            return value
+        weights = whole(self.ema.weights, self.processes)  # every process helps
+        moving: float = self.processes.share(self.judge(log, weights) if self.processes.first else None)
+        return moving if settings.keep == "ema" else max(value, moving)
 
     def value_of(self, metrics: dict[str, float]) -> float:
         """What decides which weights are best: higher is better."""

@@ -97,6 +97,23 @@ def test_a_run_that_had_none_begins_one_where_it_goes_on(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
+    ("keep", "last"),
+    [("ema", 20), ("auto", 24), ("best", 12), ("mean", 12)],
+)
+def test_patience_waits_for_what_may_become_the_model(tmp_path: Path, keep: str, last: int) -> None:
+    """Single weights are best at update 4, their moving average at update 12, or 16 if it is the better of both."""
+    single, moving = [5.0, 4.0, 3.0, 2.0, 1.0, 1.0], [1.0, 2.0, 4.5, 4.0, 3.0, 1.0]
+    if keep == "auto":
+        moving[2:4] = [5.5, 6.0]
+    measured = keep in ("ema", "auto")
+    scores = [each for pair in zip(single, moving, strict=True) for each in pair] if measured else [*single]
+    done = Published(
+        tmp_path, [*scores[: last // 4 * (1 + measured)], 7.0, 7.0], keep=keep, ema=0.9, patience=2, updates=40
+    )
+    assert (done.loop.ended(), done.loop.progress.update) == ("patience", last)
+
+
+@pytest.mark.parametrize(
     ("average", "ema", "kind", "updates"),
     [(10.0, 1.0, "mean", (20, 24)), (1.0, 10.0, "ema", (24,)), (1.0, 1.0, "best", (8,)), (10.0, 10.0, "mean", (20, 24)),
      (float("nan"), 1.0, "best", (8,))],

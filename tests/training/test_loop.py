@@ -150,13 +150,13 @@ def test_not_a_number_at_once(tmp_path: Path) -> None:
 
 def test_patience(tmp_path: Path) -> None:
     scores = [1.0, 3.0, 2.0, 3.0]
-    training, outcome = run(tmp_path, Regression(scores), metric="bleu", patience=2, updates=40)
+    training, outcome = run(tmp_path, Regression(scores), metric="bleu", ema=0.0, patience=2, updates=40)
     assert outcome.reason == "patience"
     assert training.progress.update == 16, "an equal score is no better"
     assert (training.progress.best, training.progress.best_update) == (3.0, 8)
-    again, outcome = run(tmp_path, Regression([9.0]), metric="bleu", patience=2, updates=40)
+    again, outcome = run(tmp_path, Regression([9.0]), metric="bleu", ema=0.0, patience=2, updates=40)
     assert (outcome.reason, again.progress.update) == ("patience", 16), "stays at its end"
-    more, outcome = run(tmp_path, Regression([9.0, 1.0, 1.0, 1.0]), metric="bleu", patience=3, updates=40)
+    more, outcome = run(tmp_path, Regression([9.0, 1.0, 1.0, 1.0]), metric="bleu", ema=0.0, patience=3, updates=40)
     assert (outcome.reason, more.progress.best_update) == ("patience", 20), "more patience goes on"
 
 
