@@ -228,7 +228,7 @@ interface LiveSettings {
 interface ModelInside {
   /** What its thread runs. */
   program: string;
-  model: PortableTranslation;
+  model: AnyPortable;
   /** To begin with. */
   text: string;
 }
@@ -489,8 +489,14 @@ interface NetworkSettings {
   key_width: number;
   value_width: number;
   feed_forward: number;
+  /** Of a translator … */
   encoder_layers: number;
   decoder_layers: number;
+  /** … of a model with one stack … */
+  layers: number;
+  /** … and of a classifier. */
+  pooling: "max" | "mean" | "first";
+  ngrams: number;
   max_positions: number;
   norm: "pre" | "post" | "none";
   norm_epsilon: number;
@@ -542,6 +548,26 @@ interface PortableTranslation extends Portable {
   rules: SentenceRules;
 }
 
+interface PortableLanguage extends Portable {
+  kind: "language-model";
+  /** Whether lines follow each other, rather than being documents. */
+  stream: boolean;
+  context: number;
+}
+
+interface PortableClassification extends Portable {
+  kind: "classifier";
+  labels: string[];
+  temperature: number;
+  max_tokens: number;
+  /** What is read of a text that has more tokens. */
+  long: "first" | "ends" | "windows";
+  /** What is replaced in a text before it is read. */
+  replace: Record<string, string>;
+}
+
+type AnyPortable = PortableTranslation | PortableLanguage | PortableClassification;
+
 /** What a reader asks of a live model. */
 interface LiveRequest {
   model: string;
@@ -555,7 +581,7 @@ interface LiveRequest {
   walk: boolean;
 }
 
-type WorkerQuestion = { model: PortableTranslation } | { id: number; request: LiveRequest };
+type WorkerQuestion = { model: AnyPortable } | { id: number; request: LiveRequest };
 type WorkerAnswer = { id: number; scenes: Scene[] } | { id: number; error: string };
 interface WorkerPort {
   onmessage: (event: { data: WorkerQuestion }) => void;

@@ -26,9 +26,12 @@ PROGRAM = (
     "unpack_weights",
     "network",
     "transformer",
+    "stacked_layers",
     "search",
     "scene_parts",
     "translation",
+    "language_model",
+    "classification",
     "worker",
 )
 """The scripts that a thread of the page runs."""
@@ -67,7 +70,7 @@ def group_of(tensor: Tensor) -> int:
     """How many numbers of a tensor share a scale; 0: it is not rounded."""
     if tensor.dim() < 2:
         return 0
-    return GROUP if tensor.size(-1) % GROUP == 0 else tensor.size(-1)
+    return GROUP if tensor.numel() % GROUP == 0 else tensor.size(-1)
 
 
 def rounded(tensor: Tensor) -> Tensor:

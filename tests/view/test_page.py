@@ -125,6 +125,7 @@ def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
         "race",
         "chart",
         "ask",
+        "ask_pictures",
         "curve",
         "bench",
         "lesson",

@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.page import MOST_WINDOWS, Explanation
+from regard.tasks.classification.portable import portable
 from regard.tasks.task import GlassBox
 
 PASSES = 4  # to classify, to look, and back again for the gradient
@@ -36,4 +37,4 @@ def about(classifier: Classifier) -> dict[str, Any]:
     }
 
 
-GLASS_BOX = GlassBox(scenes, size, cost, about)
+GLASS_BOX = GlassBox(scenes, size, cost, about, portable=portable)

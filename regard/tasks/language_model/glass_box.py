@@ -7,6 +7,7 @@ from typing import Any
 
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.page import TextAttention
+from regard.tasks.language_model.portable import portable
 from regard.tasks.task import GlassBox
 
 
@@ -26,4 +27,4 @@ def about(writer: TextGenerator) -> dict[str, Any]:
     return {"attentions": writer.model.attention_names(), "beam": None, "languages": "", "targets": [], "examples": []}
 
 
-GLASS_BOX = GlassBox(scenes, size, cost, about)
+GLASS_BOX = GlassBox(scenes, size, cost, about, portable=portable)

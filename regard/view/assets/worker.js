@@ -2,8 +2,15 @@
 
 /** @type {WorkerPort} */
 const port = /** @type {any} */ (self);
-/** @type {PortableTranslator | null} */
+/** @type {{ scenes: (request: LiveRequest) => Scene[] } | null} */
 let portable = null;
+
+/** @type {(given: AnyPortable) => { scenes: (request: LiveRequest) => Scene[] }} */
+function built(given) {
+  if (given.kind === "translator") return new PortableTranslator(given);
+  return given.kind === "classifier" ? new PortableClassifier(given) : new PortableLanguageModel(given);
+}
+
 let known = { key: "", scenes: /** @type {Scene[]} */ ([]) };
 
 // The scenes of a request; those of the last one are kept, because a walk is asked for after the rest.
@@ -17,7 +24,7 @@ function answer({ walk, ...request }) {
 
 port.onmessage = ({ data }) => {
   if ("model" in data) {
-    portable = new PortableTranslator(data.model);
+    portable = built(data.model);
     return;
   }
   try {
