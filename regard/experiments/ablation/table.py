@@ -178,7 +178,7 @@ def draw(table: Table, console: Console) -> None:
             found[DIFFERENCE] = f"*{found[DIFFERENCE]}"
         drawn.add_row(line.change if console.width >= WIDE else line.row, *(Text(cell, style) for cell in found))
     console.print(Text(
-        f"{table.recipe}, {table.updates:,} updates a trial, on {table.test_set} ({table.sentences:,} sentences)"
+        f"{table.recipe}, {table.updates:,} updates a trial, on {table.test_set} ({table.sentences:,} examples)"
     ))  # fmt: skip
     console.print(Text(table.signature, "dim"))
     console.print(drawn)
@@ -210,10 +210,10 @@ def note(table: Table) -> str:
     seeds = max(len(line.seeds) for line in table.lines)
     if seeds < 2:
         return (
-            "* beyond chance, as far as the choice of test sentences goes (paired bootstrap); one seed cannot tell what "
+            "* beyond chance, as far as the choice of test examples goes (paired bootstrap); one seed cannot tell what "
             "another would say: set `seeds` to 2"
         )
     return (
-        f"mean ± standard deviation of {seeds} seeds; * beyond chance, of seeds (t-test) and of test sentences (paired "
+        f"mean ± standard deviation of {seeds} seeds; * beyond chance, of seeds (t-test) and of test examples (paired "
         "bootstrap); the p-value is the larger of the two. At most about one mark in twenty is wrong."
     )
