@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import regard
 from regard.tasks.translation.splitting import Part, join_texts, split_text
 
 GERMAN = "Der Hund läuft. Er sagt: „Komm mit!“ Warum? Das weiß niemand; aber er kommt, weil er will – und weil er muss."
@@ -101,3 +102,17 @@ def test_white_space_between_parts_comes_back(text: str, glue: str, joined: str)
 def test_what_became_nothing_leaves_no_space() -> None:
     parts = split_text("Ab. Cd. Ef.", 100, length)
     assert join_texts(parts, ["a", "", "c"], " ") == "a c"
+
+
+HOSTILE = [
+    "Dr. Müller kommt am 3. Mai, z. B. mit dem Zug. Er wohnt in Berlin.", "„Ich habe Hunger.“ Sie sagte: „Komm!“ Dann ging er.",
+    "저는 학생입니다. 어디에 가세요? 감사합니다!", "我饿了。你在哪里？谢谢！", "أنا جائع. أين المحطة؟ شكرا.", "- Ich habe Hunger.\n  * Wo ist er?",
+    "    Ich habe Hunger.\n\n\n\tWo ist er?\r\n", "Siehe https://example.org/a.b?c=1. Schreib an a.b@c.de. Ja.", "Hunger 😀. Wo? 👩‍👩‍👧 Hier!",
+    "Ich weiß nicht … Na ja...  Gut!", "Hunger.Wo bist du?Ich bin hier", "1) Komm her. 2) Geh weg. 3. Bleib hier.", "(Ja.) [Wo?] – Gut. – Nein",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_every_letter_of_a_text_is_in_one_of_its_parts(text: str) -> None:
+    parts = regard.load("demo", engine="native").split(text)
+    assert "".join("".join(part.text.split()) for part in parts) == "".join(text.split())
