@@ -66,7 +66,7 @@ def p_value_of(comparison: Comparison, one: str, other: str) -> float:
 def draw_race(comparison: Comparison, console: Console) -> None:
     """The tables in a terminal, the best first: what each entrant scored, and what it cost."""
     first, *_ = entrants = ranked(comparison)
-    costs = ("parameters", "updates", "minutes", f"{first['unit']}/s", "texts/s", "memory")
+    costs = ("parameters", "updates", "minutes", f"{first['unit']}/s", "answers/s", "memory")
     scores = [f"{each['name']}, 95 %" for each in first["scores"]]
     results, efforts = table_of(*scores, f"p against {first['name']}"), table_of(*costs)
     for entrant in entrants:
