@@ -45,9 +45,11 @@ def render_lesson(lesson: Lesson, parts: Iterable[Prose | Ran]) -> str:
     done = sum(name in read_progress().solved for name in names)
     state = SOLVED[language].format(done=done, all=len(names))
     after = NEXT[language].format(number=lesson.number + 1) if lesson.number < len(NAMES) else ""
+    by_hand = f"<p class='by-hand'>{BY_HAND[language].format(number=lesson.number)}</p>"
+    content = re.sub(r"(<h1>.*?</h1>)", lambda title: title[1] + by_hand, content, count=1, flags=re.DOTALL)
     body = (
         f"<main class='lesson' lang='{lesson.language}'><p class='muted'>{COURSE[language]} · {state}</p>{content}"
-        f"<footer><p>{BY_HAND[language].format(number=lesson.number)}</p><p>{after}</p></footer></main>"
+        f"<footer><p>{after}</p></footer></main>"
     )
     page = document(f"{lesson.title} · regard", body, ["lesson"], [])
     return page.replace('<html lang="en">', f'<html lang="{lesson.language}">', 1)
