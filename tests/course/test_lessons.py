@@ -14,7 +14,7 @@ from regard.learn.lesson import LANGUAGES, NAMES, Cell, Lesson, Prose, find_less
 from regard.learn.lesson_page import render_lesson
 
 ROOT = Path(__file__).parent.parent.parent
-SLOW = {8, 9, 10}  # lessons that take more than 10 seconds of one core
+SLOW = {6, 8, 9, 10}  # lessons that take more than 10 seconds of one core
 NUMBERS = range(1, len(NAMES) + 1)
 FORBIDDEN = (
     "파라미터", "(?<![가-힣])질의", "혼란도", "갱신", "단어로 묶기", "쓰인 조각", "표집", "시험 문장", "대응 부트스트랩", "배율", "되돌리기",
