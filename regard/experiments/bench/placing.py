@@ -96,7 +96,8 @@ class Alone(nn.Module):
         super().__init__()
         self.norm, self.pre_norm = around.norm, around.pre_norm
 
-    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], first: int | None = None) -> Tensor:
+        """`first` is how many positions the sub-layer answers for; nothing is added, so nothing is to be cut."""
         output: Tensor = sublayer(self.norm(x)) if self.pre_norm else self.norm(sublayer(x))
         return output
 
