@@ -8,19 +8,22 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import regard
-from regard.checkpoint import MODEL, find_model
+from regard.config.stored import MODEL, find_model
 from regard.errors import UsageError, install
 from regard.notes import is_quiet
 from regard.serve.limits import DEFAULTS, Limits, read_limits
 
 if TYPE_CHECKING:
-    from regard.serve.service import Served  # which needs what an extra installs
+    from fastapi import FastAPI  # what an extra installs, and what needs it
+
+    from regard.serve.access import Access
+    from regard.serve.service import Served
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +52,11 @@ def serve(
     `rate` requests a minute. A client is told by its address; what `X-Forwarded-For` says is believed only of `proxies`, by theirs.
     """
     try:
+        import fastapi  # noqa: F401  # the app itself is imported when it is made: it brings torch
+        import prometheus_client  # noqa: F401
+
         from regard.serve.access import Access, read_key
-        from regard.serve.app import create_app
+        from regard.serve.loading import LoadingApp
         from regard.serve.server import Server
     except ModuleNotFoundError as error:
         raise UsageError(f"serving needs {error.name}: {install('serve')}") from None
@@ -71,13 +77,40 @@ def serve(
         name = f"[{address[0]}]" if ":" in address[0] else address[0]
         log.info("starting: loading %s", ", ".join(models))
         files = name_models(models)
-        loaded: dict[str, Served] = {each: regard.load(file, device) for each, file in files.items()}
-        folders = [file.parent for file in files.values()]
-        app = create_app(loaded, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, folders, access)
-        names = ", ".join(loaded)
-        if not is_quiet():
-            print(f"serving {names} at http://{name}:{address[1]}/ (its API: /docs). Ctrl-C ends.", flush=True)
-        Server(app, limits, proxies).run(sockets=[listening])
+        loading = LoadingApp(
+            lambda: load_app(files, device, limits, {*LOOPBACK_NAMES, name} if loopback else None, threads, access),
+            lambda error: opened(error),
+        )
+        server, failed = Server(loading, limits, proxies), list[BaseException]()
+
+        def opened(error: BaseException | None) -> None:
+            if error is None:
+                place = f"http://{name}:{address[1]}/"
+                print(f"serving {', '.join(files)} at {place} (its API: /docs). Ctrl-C ends.", flush=True)
+            else:
+                failed.append(error)
+                server.should_exit = True
+
+        server.run(sockets=[listening])
+        if failed:
+            raise failed[0]
+
+
+def load_app(
+    files: Mapping[str, Path],
+    device: str,
+    limits: Limits,
+    hosts: Collection[str] | None,
+    threads: int | None,
+    access: Access,
+) -> FastAPI:
+    """The app with its models; beside the loop, which says meanwhile that they are being loaded."""
+    from regard.serve.app import create_app
+
+    loaded: dict[str, Served] = {each: regard.load(file, device) for each, file in files.items()}
+    for model in loaded.values():
+        getattr(model, "model", None)  # all of it is read now: the file may change while it is served
+    return create_app(loaded, limits, hosts, threads, [file.parent for file in files.values()], access)
 
 
 def name_models(models: Sequence[str]) -> dict[str, Path]:

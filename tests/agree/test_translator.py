@@ -379,3 +379,17 @@ def test_what_cannot_be_looked_at_is_refused(tiny_translator: Translator) -> Non
         tiny_translator.score("ka " * 100, "x")
     with pytest.raises(UsageError, match=r"the target has .* tokens"):
         tiny_translator.score(["x"], ["ka " * 100])
+
+
+@pytest.mark.parametrize("options", [{}, {"warnings": True}, {"prefix": "Ba"}, {"beam": 1}])
+def test_a_text_told_in_parts_is_the_same(tiny_translator: Translator, options: dict[str, Any]) -> None:
+    text = " ".join(made_up_sentences(1, 6)) + "\n\n" + made_up_sentences(1, 1)[0]
+    for each in (text, "", made_up_sentences(1, 1)[0]):
+        told: list[str] = []
+        whole = tiny_translator.translate_parts(each, told.append, **options)
+        wanted = tiny_translator.translate(each, **options)
+        assert (whole.text, whole.tokens, whole.parts, whole.warnings) == (
+            wanted.text, wanted.tokens, wanted.parts, wanted.warnings
+        )  # fmt: skip
+        assert "".join(told) == wanted.text
+        assert len(told) == (3 if each is text else min(1, len(each)))

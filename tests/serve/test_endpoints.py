@@ -68,6 +68,22 @@ def test_options_reach_the_search(client: httpx.Client, tiny_translator: Transla
     assert [each["text"] for each in found.get("alternatives", [])] == [each.text for each in wanted.alternatives]
 
 
+def test_a_long_text_is_told_part_by_part(client: httpx.Client) -> None:
+    text = " ".join(SENTENCES[:6])
+    [wanted] = ask(client, "/translate", text=text)["translations"]
+    with client.stream("POST", "/translate", json={"text": text, "stream": True}) as response:
+        assert response.headers["content-type"].startswith("text/event-stream")
+        lines = [line for line in response.iter_lines() if line]
+    events = [json.loads(line.removeprefix("data: ")) for line in lines[1::2]]
+    assert set(lines[:-2:2]) == {"event: text"}
+    assert lines[-2] == "event: done"
+    assert "".join(each["text"] for each in events[:-1]) == wanted["text"] == events[-1]["translations"][0]["text"]
+    assert len(events) > 2
+    for more in ({"text": [text, text]}, {"text": text, "nbest": 2}, {"text": text, "attention": True}):
+        refused = client.post("/translate", json={**more, "stream": True})
+        assert (refused.status_code, "streamed" in refused.text) == (422, True)
+
+
 def test_attention_comes_with_a_translation_if_asked_for(client: httpx.Client) -> None:
     assert "attention" not in ask(client, "/translate", text=TEXT)["translations"][0]
     found = ask(client, "/translate", text=[TEXT, "", " ".join(SENTENCES[:6])], attention=True)["translations"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from regard.serve.batcher import Job
 from regard.serve.endpoint import encode, endpoint, json_answer, json_list
 from regard.serve.limits import Refusal
 from regard.serve.service import Service
+from regard.serve.stream import Stream
 from regard.tasks.movie_file import load_movie
 from regard.tasks.translation import schemas
 from regard.tasks.translation.glass_box import GLASS_BOX, REMEDY
@@ -27,9 +28,13 @@ def add_routes(app: FastAPI, service: Service) -> None:
     task = SETTINGS.name
     translated = service.metrics.texts("translated")
 
-    @app.post("/translate", **endpoint(service, task, schemas.TranslateAnswer))
+    @app.post("/translate", **endpoint(service, task, schemas.TranslateAnswer, content={"text/event-stream": {}}))
     async def translate(asked: schemas.TranslateRequest, request: Request) -> Response:
-        """Translate one or many texts. Requests that wait together are computed together; no answer depends on it."""
+        """Translate one or many texts. Requests that wait together are computed together; no answer depends on it.
+
+        With `stream`, the translation of one text comes as server-sent events, as soon as a few of its sentences are translated:
+        `text`, `text`, … which together are the translation, and at last `done` with the whole answer, or `error` with what
+        went wrong."""
         name, translator = service.find(asked.model, task)
         service.check_texts(asked.text)
         if asked.attention:
@@ -37,9 +42,15 @@ def add_routes(app: FastAPI, service: Service) -> None:
         service.check("beam", asked.beam or 1, service.limits.beam, "More is rarely better.")
         service.check("nbest", asked.nbest, service.limits.nbest, "Ask for fewer.")
         service.check("characters in the prefix", len(asked.prefix), service.limits.characters, "Shorten it.")
-        options = asked.model_dump(exclude={"text", "model", "attention"})
+        options = asked.model_dump(exclude={"text", "model", "attention", "stream"})
+        if asked.stream and (len(asked.text) > 1 or asked.nbest > 1 or asked.attention):
+            raise Refusal(422, "what can be streamed is the translation of one text, without nbest and attention.")
         count = partial(_costs, service, translator, options, asked.attention, asked.text)
         costs = await service.costs(count, REMEDY)
+        if asked.stream:
+            [text], [cost] = asked.text, costs
+            tell = partial(translation_told, translator, options, name)
+            return Stream(service, request, translated, lambda told: Job(object(), text, cost, partial(tell, told)))
         run = partial(translations, translator, options, asked.attention)
         key = ("translate", name, asked.attention, *options.values())
         jobs = [Job(key, text, cost, run) for text, cost in zip(asked.text, costs, strict=True)]
@@ -84,6 +95,15 @@ def translations(translator: Translator, options: Mapping[str, Any], attention: 
             seen = translator.attentions(text, **options) if each["parts"] else ()
             each["attention"] = scenes_of(seen, walk=False)
     return [encode(each) for each in found]
+
+
+def translation_told(
+    translator: Translator, options: Mapping[str, Any], name: str, on_text: Callable[[str], None], texts: list[str]
+) -> list[bytes]:
+    """Of one text, whose translation is told a few sentences at a time; then the whole answer, which is the same as ever."""
+    [text] = texts
+    told = translator.translate_parts(text, on_text, **options)
+    return [encode({"model": name, "translations": [told.to_dict()]})]
 
 
 def score_costs(translator: Translator, to: str | None, sources: list[str], targets: list[str]) -> list[int]:

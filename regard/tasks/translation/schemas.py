@@ -32,6 +32,7 @@ class TranslateRequest(Asked):
     )
     warnings: bool = Field(False, description="Also answer what speaks against a translation.")
     attention: bool = Field(False, description="Also answer every attention weight.")
+    stream: bool = Field(False, description="Of one text: answer as server-sent events, part by part.")
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"text": "Ich habe Hunger.", "nbest": 2}]})
 

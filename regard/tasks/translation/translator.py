@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, overload
@@ -28,7 +28,7 @@ from regard.tasks.translation.protection import Protected, lost_values, protecte
 from regard.tasks.translation.recording import AttentionRecording
 from regard.tasks.translation.results import Options, Translation, concatenate
 from regard.tasks.translation.scoring import PairScoring
-from regard.tasks.translation.splitting import Part
+from regard.tasks.translation.splitting import Part, join_texts
 from regard.tasks.translation.warnings import USUAL_RATIO, Doubt, doubts
 from regard.tasks.vectors import Reading, TextVectors, Window
 
@@ -68,12 +68,35 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         if not isinstance(look_ahead, int) or look_ahead < 1:
             raise UsageError(f"look_ahead must be a whole number of at least 1, not {look_ahead!r}")
         self = self._into(options)
+        return self._blocks(texts, look_ahead, *self._asked(options), options)
+
+    def translate_parts(self, text: str, on_text: Callable[[str], None], **options: Unpack[Options]) -> Translation:
+        """What `translate` answers, but `on_text` is told each new stretch of it as soon as it is there: first one sentence, then
+        twice as many each time, which are translated together."""
+        self = self._into(options)
+        search, settings, prefix = self._asked(options)
+        parts = self.split(text, options.get("split", True))
+        found: list[tuple[Protected, list[Hypothesis], list[Doubt] | None]] = []
+        told = ""
+        while len(found) < len(parts):
+            check_cancelled()
+            some = parts[len(found) : 2 * len(found) + 1]
+            prefixes = [[] if found or number else prefix for number in range(len(some))]
+            found += self._translated(some, search, settings, prefixes, options)
+            texts = [self._read(part, best[0], None).text for part, best, _ in found]
+            whole = join_texts(parts[: len(found)], texts, space_between(self.recipe.data.target_language))
+            if whole != told:
+                on_text(whole[len(told) :])
+            told = whole
+        return self._join(parts, found, search.nbest, options.get("warnings", False))
+
+    def _asked(self, options: Options) -> tuple[Search, config.Decoding, list[int]]:
+        """How to search, and what every output begins with; what is wrong with the options is said before anything is read."""
         search, settings = self.search_options(**options)
-        prefix, split = self._prefix(options), options.get("split", True)
-        check_flags(split=split, warnings=options.get("warnings", False))  # before anything is read
+        prefix = self._prefix(options)
+        check_flags(split=options.get("split", True), warnings=options.get("warnings", False))
         self._protects(options)
-        search = replace(search, coverage=options.get("warnings", False))
-        return self._blocks(texts, look_ahead, search, settings, prefix, options)
+        return replace(search, coverage=options.get("warnings", False)), settings, prefix
 
     def _blocks(
         self,
@@ -90,14 +113,26 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
                 if not isinstance(text, str):
                     raise UsageError(f"text {number} (counting from 0) is {shown(text)}, not a string")
             parts = [self.split(text, options.get("split", True)) for text in block]
-            read = protected([part.text for of_text in parts for part in of_text], self._protects(options))
             prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
-            read, decoded = self._decode(read, search, settings, prefixes)
-            doubted = self._doubts(read, decoded) if options.get("warnings") else repeat(None)
-            found = zip(read, decoded, doubted, strict=False)
+            every = [part for of_text in parts for part in of_text]
+            found = self._translated(every, search, settings, prefixes, options)
             for of_text in parts:
                 yield self._join(of_text, [next(found) for _ in of_text], search.nbest, options.get("warnings", False))
             before += len(block)
+
+    def _translated(
+        self,
+        parts: Sequence[Part],
+        search: Search,
+        settings: config.Decoding,
+        prefixes: list[list[int]],
+        options: Options,
+    ) -> Iterator[tuple[Protected, list[Hypothesis], list[Doubt] | None]]:
+        """Of each part how it was read, what was written, and what speaks against that."""
+        read = protected([part.text for part in parts], self._protects(options))
+        read, decoded = self._decode(read, search, settings, prefixes)
+        doubted = self._doubts(read, decoded) if options.get("warnings") else repeat(None)
+        return zip(read, decoded, doubted, strict=False)
 
     def _decode(
         self, read: list[Protected], search: Search, settings: config.Decoding, prefixes: list[list[int]]
