@@ -38,6 +38,9 @@ class Embeddings(Iterator[Embedded]):
         self._found = vectors.embed_stream(texts, pool=self.pool, look_ahead=look_ahead)
         self._about_long: Callable[[int, int], str] | None = vectors.about_long
 
+    def __repr__(self) -> str:
+        return f"Embeddings({self.pool!r}, width {self.width:,}, {self.count:,} read)"
+
     def __next__(self) -> Embedded:
         try:
             each = next(self._found)
@@ -164,7 +167,7 @@ def in_json(each: Embedded) -> str:
     return json.dumps(each.to_dict(), ensure_ascii=False, separators=(",", ":"))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Neighbourhood:
     """The neighbours of some words, and the words that they are among."""
 

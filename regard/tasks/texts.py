@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias, TypeVar
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 from regard.errors import RegardError, UsageError
+from regard.notes import note
 
 T = TypeVar("T")
 Texts: TypeAlias = list[str] | tuple[str, ...]  # a string is a Sequence[str], too, and means one text
@@ -38,4 +41,14 @@ def require_text(model: object, text: str | None, instead: str = "regard curve s
     """What a model is to be looked at with."""
     if text is None:
         raise UsageError(f"say what to look at in {model}, such as 'some text'; {instead}")
+    with suppress(OSError, ValueError):  # too long for a name, or no name at all
+        if Path(text).is_file():
+            note(f"{text!r} is read as text, though there is a file of that name")
     return text
+
+
+def described(at_work: Any) -> str:
+    """A model at work in a line, as Python shows it: its class, recipe, architecture and size."""
+    settings, parameters = at_work.recipe, sum(each.numel() for each in at_work.model.parameters())
+    kind = f"{settings.name!r}, {settings.model.architecture}, {parameters:,} parameters"
+    return f"{type(at_work).__name__}({kind})"

@@ -28,7 +28,7 @@ from regard.tasks.neighbours import (
     vocabulary_words,
     with_own_token,
 )
-from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
+from regard.tasks.texts import LOOK_AHEAD, Texts, described, in_blocks, shown
 
 if TYPE_CHECKING:  # a model may be at work without torch, until somebody wants to see vectors
     from torch import Tensor, nn
@@ -107,6 +107,9 @@ class TextVectors(ABC):
     """Which embeddings of words there are; the last is looked at unless another is asked for."""
     origin: str | Path | None = None
     """Where the model was loaded from; the words of its training text are found from there."""
+
+    def __repr__(self) -> str:
+        return described(self)
 
     @property
     def usual_pool(self) -> str:

@@ -111,3 +111,18 @@ def test_a_language_model(rhymes: Path, tmp_path: Path) -> None:
     assert "고래" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "looks back at most 64" in fail("view", rhymes, "Tom " * 80)
     assert "say what to look at" in fail("view", rhymes)
+
+
+def test_a_file_given_as_text_is_noticed(
+    run: Path, rhymes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "film.srt").write_text("x")
+    for verb, model in (("view", run), ("view", rhymes), ("score", rhymes)):
+        assert "though there is a file of that name" in succeed(verb, model, "film.srt").err
+
+
+def test_models_at_work_say_what_they_are(run: Path, moods: Path, rhymes: Path) -> None:
+    assert re.fullmatch(r"Translator\('toy', transformer, [\d,]+ parameters\)", repr(regard.load(run)))
+    assert repr(regard.load(moods)).startswith("Classifier('moods', transformer, ")
+    assert repr(regard.load(rhymes)).startswith("TextGenerator('rhymes', transformer, ")

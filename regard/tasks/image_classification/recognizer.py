@@ -25,6 +25,7 @@ from regard.tasks.image_classification.attribution import attribute, position_si
 from regard.tasks.image_classification.page import PictureExplanation
 from regard.tasks.image_classification.training import recognize_pixels
 from regard.tasks.provenance import told_count, told_scores
+from regard.tasks.texts import described
 
 LOOK_AHEAD = 256  # pictures that are decoded before the first is answered
 
@@ -44,6 +45,9 @@ class Recognition:
 
 class Recognizer:
     """A model, its labels and its recipe, ready to recognize."""
+
+    def __repr__(self) -> str:
+        return described(self)
 
     def __init__(
         self,

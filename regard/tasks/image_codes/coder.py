@@ -17,12 +17,16 @@ from regard.data.images import see
 from regard.errors import UsageError
 from regard.models.image_codes import ImageCodes, as_tensor
 from regard.tasks.image_codes.assets import CodesAssets
+from regard.tasks.texts import described
 
 TOGETHER = 64  # pictures at once
 
 
 class PictureCoder:
     """A model and its recipe, ready to turn pictures into codes and codes into pictures."""
+
+    def __repr__(self) -> str:
+        return described(self)
 
     def __init__(
         self,

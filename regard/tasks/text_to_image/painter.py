@@ -27,7 +27,7 @@ from regard.models.image_codes import as_tensor
 from regard.models.text_to_image import TextToImage
 from regard.tasks.text_to_image.assets import PaintingAssets
 from regard.tasks.text_to_image.captions import caption_ids, no_caption
-from regard.tasks.texts import Texts, shown
+from regard.tasks.texts import Texts, described, shown
 
 if TYPE_CHECKING:  # what an extra installs
     from PIL.Image import Image
@@ -117,6 +117,9 @@ def save_image(image: Image, path: Path) -> None:
 
 class Painter:
     """A model, its tokenizer, the first stage and its recipe, ready to paint."""
+
+    def __repr__(self) -> str:
+        return described(self)
 
     def __init__(
         self,
