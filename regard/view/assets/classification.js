@@ -166,6 +166,7 @@ class PortableClassifier {
         probabilities,
         window: number + 1,
         gap,
+        mapped: true,
         words: {
           attention: byWord(attention),
           ...(this.productsOf(ids.length) * Math.min(parts, MOST_WINDOWS) <= MOST_PRODUCTS && {
