@@ -20,7 +20,7 @@ from regard.tasks.task import Task
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = sorted((ROOT / "regard" / "commands").glob("*.py"))
-MAY_IMPORT = ("regard.errors", "regard.config", "regard.commands", "regard.notes", "regard.plugins")
+MAY_IMPORT = ("regard.errors", "regard.files", "regard.config", "regard.commands", "regard.notes", "regard.plugins")
 
 
 def test_public_names() -> None:

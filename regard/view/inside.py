@@ -28,6 +28,13 @@ AXES = {
 SHOWN_POSITIONS = 64  # of a table, at least
 
 
+def _nothing_recorded() -> Record:
+    """The record of a look that is made up."""
+    from regard.attention.record import Record  # with torch, which a page by itself does not need
+
+    return Record({})
+
+
 @dataclass(frozen=True)
 class Stack:
     """Layers that can be walked through, by what the model calls their modules."""
@@ -58,7 +65,7 @@ class Inside:
     positions: NDArray[np.floating[Any]] | None = None
     """What marks the positions, [positions, width]."""
     stacks: Sequence[Stack] = ()
-    record: Record = field(default_factory=lambda: Record({}))
+    record: Record = field(default_factory=_nothing_recorded)
     """All recorded tensors of the pass."""
 
     def attention(self, weights: NDArray[np.floating[Any]]) -> dict[str, Any]:

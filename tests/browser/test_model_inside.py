@@ -95,7 +95,7 @@ def test_logits_greedy_and_beam_are_pythons(program: Any, rounded_demo: regard.T
     assert len(sentences) == 100
     for source in sentences[:5]:
         read, target = (
-            rounded_demo._encode([source])[0],
+            rounded_demo.encode([source])[0],
             rounded_demo.tokenizer.encode("I have no time today.", "target"),
         )
         found = page.evaluate(
@@ -135,7 +135,7 @@ def test_every_setting_of_a_transformer(program: Any, rounded_demo: regard.Trans
     round_weights(model.state_dict().values())
     made = Translator(model, rounded_demo.tokenizer, replace(rounded_demo.recipe, model=settings))
     page = program(made)
-    read, target = made._encode(["Das ist gut."])[0], [300, 301, 302]
+    read, target = made.encode(["Das ist gut."])[0], [300, 301, 302]
     found = page.evaluate(
         "([source, read]) => translator.model.forward(source, read).map((row) => [...row])", [[*read, 2], [1, *target]]
     )

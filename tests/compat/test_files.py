@@ -71,7 +71,7 @@ def test_an_old_recipe_loads_with_a_note(path: Path, capsys: pytest.CaptureFixtu
     assert "tokenizer.pieces is now called tokenizer.vocabulary" in told
 
 
-@pytest.mark.parametrize("key", ["validate_sentences", "probes", "probe_every"])
+@pytest.mark.parametrize("key", ["validate_sentences"])
 def test_what_a_task_never_heeded_is_ignored_in_what_a_run_wrote_down(tmp_path: Path, key: str) -> None:
     path = tmp_path / "config.toml"
     path.write_text(f'task = "classify"\n[training]\n{key} = 7\n', encoding="utf-8")

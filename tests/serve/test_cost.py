@@ -84,7 +84,7 @@ def test_what_speaks_against_a_translation_costs_one_more_pass(
         passed.extend(len(source) + 1 + 1 + len(target) for source, target in zip(sources, targets, strict=True))
         return coverages(model, sources, targets)
 
-    monkeypatch.setattr("regard.tasks.translation.translator.coverages", counted)
+    monkeypatch.setattr("regard.tasks.translation.native.coverages", counted)
     translator, _ = counting(tiny_translator)  # it never ends, so that all that may be written is
     text = " ".join(SENTENCES[:5])
     [plain], [dearer] = (translator.cost([text], beam=2, warnings=asked) for asked in (False, True))

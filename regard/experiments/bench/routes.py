@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-LENGTHS = (16, 64, 256)
+LENGTHS = (32, 64, 256)  # from 32 positions on self-attention takes one path, the fused kernel
 WIDTH = 8  # who depends on whom does not depend on the width
 
 

@@ -56,6 +56,8 @@ class TranslationInput:
         self.tokenizer, self.recipe = tokenizer, recipe
         if model is not None:
             model.eval()
+            if not isinstance(engine, FastEngine):
+                self.model  # noqa: B018 (now, so that what was given is held no longer)
         self.provenance = provenance or {}
         self.longest = told_count(self.provenance, "source_tokens", recipe.data.max_tokens)
         self.sentences = told_count(self.provenance, "source_sentences", 1)
