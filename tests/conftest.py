@@ -19,6 +19,7 @@ os.environ["REGARD_COURSE"] = tempfile.mkdtemp(prefix="regard-tests-")
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 from regard import config
 from regard.data.batching import pad
@@ -29,6 +30,10 @@ from regard.tasks.translation.translator import Translator
 
 SYLLABLES = [consonant + vowel for consonant in "bdkmnt" for vowel in "aeiou"]
 
+
+# No test depends on how fast or how busy a machine is.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 SLOW_SECONDS = 900  # longer than any patience of their own, so that what they wait for in vain is said first
 
