@@ -12,7 +12,7 @@ import os
 import sys
 
 POLITE = {
-    "GOMP_SPINCOUNT": "10000",  # GNU's OpenMP (Linux): how often a thread asks; some 0.2 ms instead of 6
+    "GOMP_SPINCOUNT": "10000",  # GNU's OpenMP (Linux): how often a thread asks before it sleeps
     "KMP_BLOCKTIME": "1",  # LLVM's and Intel's (macOS, Windows): milliseconds, instead of 200
 }
 CHOSEN = ("OMP_WAIT_POLICY", *POLITE)  # who sets one of these has decided it
