@@ -19,7 +19,7 @@ from regard.tasks.translation.confidence import rank_correlation
 from regard.tasks.translation.results import Translation
 from regard.tasks.translation.translator import Translator
 
-ENOUGH_RANKS = 20  # sentences; a correlation of fewer says little
+ENOUGH_SENTENCES = 20  # sentences; a correlation of fewer says little
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def evaluate(
     told_of = [number for number, confidence in enumerate(confidences) if confidence is not None]
     chrf = sentence_chrf([texts[each] for each in told_of], [test_set.references[each] for each in told_of])
     ranked = rank_correlation([confidences[each] or 0.0 for each in told_of], chrf)
-    correlation = ranked if len(told_of) >= ENOUGH_RANKS else None
+    correlation = ranked if len(told_of) >= ENOUGH_SENTENCES else None
     return TranslationTest(test_set.name, scores, test_set.sources, texts, test_set.references, correlation)
 
 
