@@ -127,8 +127,8 @@ class GrowingFile:
         if not self.part.exists():
             return
         try:
-            before = json.loads(self.notes.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            before = dict(json.loads(self.notes.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
             raise UsageError(f"{self.part} is there, but not what made it ({self.notes}); delete it") from None
         if before != self.made_by:
             other = [name for name in self.made_by if before.get(name) != self.made_by[name]]

@@ -105,19 +105,17 @@ def translate(
     if not text and input_file is None and sys.stdin.isatty():
         options["look_ahead"] = 1
     shape = partial(shaped, nbest=nbest, as_json=as_json, pairs=pairs)
-    if output is None:
+    if output is None or input_file is None:
         texts = text or (standard_input() if input_file is None else regard.read_lines(input_file))
         answer(translator, texts, options, lambda *found: print(shape(*found), flush=True), len(text) or None)
         return
-    made_by: dict[str, Any] = {
-        "model": list(map(stamp, models)),
-        "text": text or [stamp(input_file)],
-        "options": {**options, "to": to},
-    }
-    with GrowingFile(output, {**made_by, "form": [as_json, pairs]}) as file:
+    made_by = {
+        "model": list(map(stamp, models)), "text": stamp(input_file), "options": {**options, "to": to}, "form": [as_json, pairs],
+    }  # fmt: skip
+    with GrowingFile(output, made_by) as file:
         if file.lines:
             say(f"regard: {file.part} has {file.lines:,} line(s) already; going on behind them")
-        texts = islice(text or regard.read_lines(str(input_file)), file.lines, None)
+        texts = islice(regard.read_lines(input_file), file.lines, None)
         answer(translator, texts, options, lambda *found: file.add(shape(*found)))
         file.finish()
 
@@ -126,15 +124,17 @@ def check_files(text: list[str], input_file: Path | None, output: Path | None, n
     """Refuse files that contradict each other."""
     if text and input_file is not None:
         raise UsageError("give texts or --input FILE, not both")
-    if output is not None and not text and input_file is None:
-        raise UsageError("--output goes with --input FILE: what standard input held cannot be gone on with")
+    if output is not None and input_file is None:
+        raise UsageError(
+            "--output goes with --input FILE: only what a file holds, line by line, can be resumed; or write `> FILE`"
+        )
     if output is not None and nbest > 1 and not as_json:
-        raise UsageError("several outputs per line cannot be gone on with; add --json, which is one line for each")
+        raise UsageError("several outputs per line cannot be resumed; add --json, which is one line for each")
 
 
-def stamp(name: str | Path | None) -> list[Any]:
+def stamp(name: str | Path) -> list[Any]:
     """Of a model or a file, what tells that it is still the same."""
-    path = find_model(name) if isinstance(name, str) else Path(str(name))
+    path = find_model(name) if isinstance(name, str) else name
     try:
         return [str(name), path.stat().st_size, path.stat().st_mtime_ns]
     except OSError as error:
@@ -201,4 +201,4 @@ def shaped(text: str, translation: regard.Translation, *, nbest: int, as_json: b
     if nbest > 1:
         alternatives = enumerate(translation.alternatives, start=1)
         return "\n".join(f"{rank}\t{each.score:.4f}\t{each.text}" for rank, each in alternatives)
-    return f"{' '.join(text.split())}\t{translation.text}" if pairs else translation.text
+    return "\t".join(" ".join(side.split()) for side in (text, translation.text)) if pairs else translation.text
