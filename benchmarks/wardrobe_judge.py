@@ -137,10 +137,7 @@ def painted(painter: regard.Painter, original: Draw, language: str, guidance: fl
     def draw(begin: int, count: int) -> tuple[Tensor, list[Scene]]:
         _, scenes = original(begin, count)
         captions = [each.caption(language) for each in scenes]
-        found = [
-            painter.paint(caption, guidance=guidance, top_p=top_p, seed=begin + at)
-            for at, caption in enumerate(captions)
-        ]
+        found = painter.paint(captions, guidance=guidance, top_p=top_p, seed=range(begin, begin + count))
         return as_pictures(np.stack([each.pixels for each in found])), scenes
 
     return draw

@@ -119,7 +119,7 @@ def test_one_file_paints(painter: Path, tmp_path: Path) -> None:
     first = model.paint("a red boot", count=3, seed=5)
     assert [each.seed for each in first] == [5, 6, 7]
     assert first[0].pixels.shape == (32, 32, 3)
-    again = model.paint(["a blue bag", "a red boot"], seed=6)
+    again = model.paint(["a blue bag", "a red boot"], seed=[0, 6])
     assert np.array_equal(again[1].codes, first[1].codes)
     assert np.array_equal(again[1].pixels, first[1].pixels)
     assert model.paint("빨간 부츠 " * 40).cut
@@ -185,6 +185,7 @@ def test_mistakes(folder: Path, codes: Path, painter: Path) -> None:
     for options, words in (
         ({"count": 0}, "`count` must be from 1"),
         ({"guidance": -1.0}, "`guidance` must be from 0"),
+        ({"seed": [1, 2]}, "2 seeds for 1 caption"),
         ({"top_p": 0.0}, "top_p must be above 0"),
     ):
         with pytest.raises(UsageError, match=words):

@@ -141,14 +141,15 @@ class Painter:
         temperature: float = 1.0,
         top_k: int = 0,
         top_p: float = 0.95,
-        seed: int = 0,
+        seed: int | Sequence[int] = 0,
         on_code: Callable[[int, int], None] | None = None,
         on_picture: Callable[[int, NDArray[np.uint8]], None] | None = None,
     ) -> Any:
         """Paint a caption: a Painting, or a list of `count`; of several captions a list of what each alone would give.
 
         `guidance` exaggerates what the caption changes: 1 is the model as it is, 0 ignores the caption. The rest is as in
-        sampling text. A picture depends on its caption, the options and its seed, `seed`, `seed + 1` …, and on nothing else.
+        sampling text. A picture depends on its caption, the options and its seed, `seed`, `seed + 1` …, and on nothing else;
+        a list of seeds is one for each caption.
         `on_code` hears after each code how many of how many are painted, `on_picture` which picture is how far, of several
         after each row: its number, and its pixels [height, width, 4], of which those still to come are transparent.
         """
@@ -163,7 +164,14 @@ class Painter:
         if not 0 <= guidance <= STRONGEST:
             raise UsageError(f"`guidance` must be from 0 to {STRONGEST:g}, not {guidance}")
         options = Search(sample=True, temperature=temperature, top_k=top_k, top_p=top_p, beam=1)
-        wanted = [(each, seed + number) for each in captions for number in range(count)]
+        seeds = [seed] * len(captions) if isinstance(seed, int) else seed
+        if len(seeds) != len(captions):
+            raise UsageError(
+                f"{len(seeds)} seeds for {len(captions)} caption(s): give one seed, or one for each caption"
+            )
+        wanted = [
+            (each, first + number) for each, first in zip(captions, seeds, strict=True) for number in range(count)
+        ]
         painted = list(self._paint(wanted, guidance, options, on_code, on_picture))
         of_each = [painted[at : at + count] for at in range(0, len(painted), count)]
         answers = of_each if count > 1 else [each[0] for each in of_each]
