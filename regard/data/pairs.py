@@ -56,16 +56,12 @@ def build(
         sample, total = take_sample(read, recipe.tokenizer.sample)
         sentences = sentences_per_line([s for s, _ in sample[:COUNTED]], directions[0].languages[0])
         task = bar.add_task("Learning tokens", total=None)
-        placeholders = PLACEHOLDERS if data.protect else ""
         if tokenizer is None:
-            learned = train_tokenizer((s for s, _ in sample), (t for _, t in sample), recipe.tokenizer, placeholders)
-            tokenizer = learned.with_tags(data.tags)
-        elif placeholders and not tokenizer.has_placeholders:
-            raise DataError(
-                "data.protect needs placeholders, which the tokenizer of training.start has not; leave it out"
-            )
-        for tag in data.tags:
-            tokenizer.tag(tag)  # that of a model to start from may lack it
+            placeholders = PLACEHOLDERS if data.protect else ""
+            tokenizer = train_tokenizer((s for s, _ in sample), (t for _, t in sample), recipe.tokenizer, placeholders)
+        elif data.protect:  # that of a model to start from may lack them, as it may lack tags
+            tokenizer = tokenizer.with_placeholders()
+        tokenizer = tokenizer.with_tags(data.tags)
         del sample
         write_tokenizer(folder, tokenizer)
         kind = smallest_type(max(tokenizer.size("source"), tokenizer.size("target")))

@@ -99,6 +99,12 @@ class Tokenizer:
         new = [tag for tag in tags if not self._processors["source"].is_control(self._id_of(tag))]
         return Tokenizer(*(add_tokens(model, new, CONTROL) for model in self._models)) if new else self
 
+    def with_placeholders(self) -> Tokenizer:
+        """With a token for each placeholder, behind all others."""
+        if self.has_placeholders:
+            return self
+        return Tokenizer(*(add_tokens(model, PLACEHOLDERS) for model in self._models))
+
     def tag(self, tag: str) -> int:
         """The id of a tag."""
         found = self._id_of(tag)

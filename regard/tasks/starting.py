@@ -71,15 +71,24 @@ class Start:
             anew = ()
         for own, theirs in names.items():
             found = self.file.weights[theirs]
-            if found.shape != wanted[own].shape:
+            if found.shape != wanted[own].shape and not self._has_grown(found, wanted[own], assets):
                 raise ConfigError([
                     f"training.start = {shown(self.name)}: its {theirs} is {list(found.shape)}, but {list(wanted[own].shape)}"
                     " is needed; leave out of [model] what decides it"
                 ])  # fmt: skip
         with torch.no_grad():
             for own, theirs in names.items():
-                wanted[own].copy_(self.file.weights[theirs])
+                found, into = self.file.weights[theirs], wanted[own]
+                (into if found.shape == into.shape else into[: len(found)]).copy_(found)
         return list(self._told(wanted, names))
+
+    def _has_grown(self, found: Tensor, wanted: Tensor, assets: Any) -> bool:
+        """Whether a weight has a row for each token, and now some more: placeholders and tags stand behind all other tokens,
+        and those that are new begin as any weight does."""
+        if self.tokenizer is None or found.dim() == 0 or found.shape[1:] != wanted.shape[1:]:
+            return False
+        sizes = [(self.tokenizer.size(side), assets.tokenizer.size(side)) for side in ("source", "target")]
+        return len(wanted) > len(found) and (len(found), len(wanted)) in sizes
 
     def _of_reader(self, model: nn.Module, wanted: Mapping[str, Tensor]) -> Iterator[tuple[str, str]]:
         """(A weight of embedding, layers or norm, what the start of another task calls it), where both have it."""

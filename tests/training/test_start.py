@@ -66,6 +66,19 @@ def test_weights_tokenizer_and_sizes_come_from_the_start(trained: Path, tmp_path
     assert str(trained.parent) not in str(ancestry)
 
 
+def test_a_start_learns_placeholders_that_it_lacks(trained: Path, tmp_path: Path) -> None:
+    """They stand behind all other tokens, so that these keep their ids and vectors."""
+    run, _ = train(recipe_from(trained), tmp_path / "run", "training.learning_rate=0", "data.protect=0.5")
+    before, after = weights(trained), weights(run.folder)
+    old, new = regard.load(trained).tokenizer, run.model.tokenizer
+    assert not old.has_placeholders
+    assert new.has_placeholders
+    assert new.size("source") == old.size("source") + 10
+    assert old.encode("ba de ki") == new.encode("ba de ki")
+    for name, found in before.items():
+        assert torch.equal(found, after[name][: len(found)] if found.dim() else after[name]), name
+
+
 def test_what_contradicts_the_start_is_named(trained: Path) -> None:
     recipe = recipe_from(trained)
     with pytest.raises(
