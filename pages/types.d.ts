@@ -42,7 +42,7 @@ interface PackedNumbers {
 type Kind = "cross" | "encoder" | "decoder";
 type Stack = "encoder" | "decoder";
 /** One head by its number, or how all of them are put together. */
-type Head = number | "mean" | "max";
+type Head = number | "mean" | "max" | "every";
 
 /** The tokens from `first` up to, not including, `end`. */
 interface Word {

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from regard.tasks.translation.attention import Attention
 from regard.view.scenes import render, write_page
 from tests.browser.conftest import Open
-from tests.browser.reading import attributes, ink, until
+from tests.browser.reading import NARROW, attributes, fits, until
 from tests.view.pages import SOURCE, TARGET, at_random
 from tests.view.pages import seen as imagined
 
@@ -31,24 +31,62 @@ def readable(token: str) -> str:
 
 def test_pointing_at_a_token_draws_where_it_looks(open_page: Open, demo_page: Path, seen: Attention) -> None:
     page = open_page(demo_page)
-    until(page, "document.querySelector('canvas.resting').width > 0")
-    resting = ink(page, "canvas.resting")
-    assert resting > 0
-    assert ink(page, "canvas.active") == 0
+    until(page, "document.querySelector('.resting path')")
+    expect(page.locator(".active path")).to_have_count(0)
     assert not any(depths(page, "key"))
     hint = page.locator("#readout").text_content()
     page.locator("#token-query-3").hover()
     row = np.asarray(seen.weights["cross"][-1], dtype=np.float64).mean(0)[3]
-    assert ink(page, "canvas.active") > 0
+    expect(page.locator(".active path")).to_have_count(int((row >= 0.01).sum()))
     assert int(np.argmax(depths(page, "key"))) == int(row.argmax())
     np.testing.assert_allclose(depths(page, "key"), row**0.7, atol=0.006)
     expect(page.locator("#token-query-3")).to_have_class("token self")
     expect(page.locator("#readout .query strong")).to_have_text(readable(seen.target_tokens[3]))
     expect(page.locator("#readout .query bdi").first).to_have_text(readable(seen.source_tokens[row.argmax()]))
     page.mouse.move(2, 2)
-    assert ink(page, "canvas.active") == 0
+    expect(page.locator(".active path")).to_have_count(0)
     assert not any(depths(page, "key"))
     assert page.locator("#readout").text_content() == hint
+
+
+def test_lines_begin_and_end_at_their_own_words(open_page: Open, tmp_path: Path) -> None:
+    """However long the sentences, however narrow the screen; and no word is broken."""
+    words = [f"▁{'Wort' * (1 + n % 4)}{n}" if n % 5 else f"s{n}" for n in range(59)]
+    for name, count in (("short", 7), ("long", 59)):
+        tokens = [*words[:count], "</s>"]
+        weights = {"cross": at_random(1, 3, len(tokens), len(tokens), seed=count)}
+        write_page(tmp_path / f"{name}.html", [imagined(tokens, tokens[::-1], weights=weights)])
+        page = open_page(tmp_path / f"{name}.html")
+        for head in ("mean", "every"):
+            page.locator(f"#head-{head}").click()
+            page.locator("#token-query-1").hover()
+            for size in ({"width": 1280, "height": 900}, NARROW["viewport"]):
+                page.set_viewport_size(size)
+                page.wait_for_timeout(50)  # until it is laid out anew
+                found = page.evaluate(ENDS)
+                assert found["lines"] > count
+                assert found["astray"] == []
+                assert found["hues"] == (3 if head == "every" else 1)
+                assert found["broken"] == []
+                assert fits(page)
+
+
+ENDS = """() => {
+    const lines = [...document.querySelectorAll(".band path")], tokens = [...document.querySelectorAll(".band .token")];
+    const room = document.querySelector(".band").getBoundingClientRect();
+    const inside = (x, y, side, index) => {
+        const box = document.querySelector(`#token-${side}-${index}`).getBoundingClientRect();
+        x += room.left; y += room.top;
+        return x > box.left - 1 && x < box.right + 1 && y > box.top - 1 && y < box.bottom + 1;
+    };
+    const astray = lines.filter((line) => {
+        const begin = line.getPointAtLength(0), end = line.getPointAtLength(line.getTotalLength());
+        return !inside(begin.x, begin.y, "query", line.dataset.query) || !inside(end.x, end.y, "key", line.dataset.key);
+    });
+    const broken = tokens.filter((token) => token.clientHeight > 1.6 * parseFloat(getComputedStyle(token).fontSize));
+    return { lines: lines.length, astray: astray.map((line) => line.getAttribute("d")),
+             hues: new Set(lines.map((line) => line.style.stroke)).size, broken: broken.map((token) => token.textContent) };
+}"""
 
 
 def test_pointing_at_a_key_shows_who_looks_at_it(open_page: Open, demo_page: Path, seen: Attention) -> None:
@@ -87,8 +125,7 @@ def test_the_keyboard_does_what_the_pointer_does(open_page: Open, demo_page: Pat
     expect(page.locator("#token-query-1")).to_be_focused()
     looked = depths(page, "key")
     assert any(looked)
-    until(page, "document.querySelector('canvas.active').width > 0")
-    assert ink(page, "canvas.active") > 0
+    until(page, "document.querySelector('.active path')")
     page.keyboard.press("Enter")
     expect(page.locator("#token-query-1")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("End")

@@ -1,4 +1,13 @@
-// The two sentences of the Look view, with lines from who looks to what is looked at.
+// The two sentences of the Look view, with lines from who looks to what is looked at. A sentence stands in one line that
+// shrinks to fit; if it would get too small to read, both stand as columns, a token in each row. So nothing is ever broken,
+// and a line begins and ends at its own words.
+
+const LEAST_SIZE = 15; // pixels of type in one line
+const MOST_LINES = 600; // at rest: the strongest; more would hide each other
+
+// Its own hue for each head.
+/** @type {(head: number, heads: number) => string} */
+const headColor = (head, heads) => `hsl(${Math.round(215 + (360 * head) / heads) % 360} 70% var(--hue))`;
 
 // What stands in a row: tokens, or the words they make up. `open` says that a space goes before.
 /** @type {(side: Side, asWords: boolean) => Unit[]} */
@@ -22,21 +31,24 @@ function unitsOf(side, asWords) {
  * @typedef {"query" | "key"} Row
  * @typedef {{ side: Row, index: number }} Place
  * @typedef {{ first: number, end: number, text: string, look: { class: string | null, title: string | null }, open: boolean }} Unit
+ * @typedef {{ name: string, map: Tensor, color: string }} Overlay what is drawn in one colour
  */
 class Band {
   /**
    * @param {{
    *   kind: Kind,
-   *   map: Tensor,
+   *   map: Tensor, // of all that is shown, for shades and words
+   *   overlays: Overlay[], // of which the lines are made
    *   units: Record<Row, Unit[]>,
    *   titles: Record<Row, string>,
    *   marked: Record<Row, (unit: Unit) => string | undefined>,
    *   shares: boolean,
    * }} shown
    */
-  constructor({ kind, map, units, titles, marked, shares }) {
+  constructor({ kind, map, overlays, units, titles, marked, shares }) {
     this.kind = kind;
     this.map = map;
+    this.overlays = overlays;
     this.units = units;
     this.shares = shares;
     /** @type {Place | null} */
@@ -49,17 +61,33 @@ class Band {
     this.marks = new Map();
     /** @type {Record<Row, number[][]> | null} */
     this.ends = null; // of the lines, as soon as there is room for them
-    this.beside = false;
+    this.columns = false;
     this.readout = make("div", { class: "readout", id: "readout", "aria-live": "polite" });
-    this.layers = ["resting", "active"].map((name) => make("canvas", { class: name, "aria-hidden": "true" }));
+    this.lines = { resting: makeShape("g", { class: "resting" }), active: makeShape("g", { class: "active" }) };
     /** @type {Record<Row, HTMLButtonElement[]>} */
     this.tokens = { key: this.buttons("key", marked.key), query: this.buttons("query", marked.query) };
-    const rows = [this.row("key", titles.key), this.row("query", titles.query)];
-    const long = Math.max(...rows.map((row) => row.textContent.length)) > 130;
-    this.band = make("div", { class: long ? "band long" : "band" }, ...this.layers, ...rows);
-    this.root = make("div", {}, this.band, this.readout);
+    const ruler = make("i", { class: "ruler" }); // as wide as there is room, whatever the sentences need
+    this.band = make(
+      "div",
+      { class: overlays.length > 1 ? "band overlaid" : "band" },
+      ruler,
+      makeShape("svg", { class: "lines", "aria-hidden": "true" }, this.lines.resting, this.lines.active),
+      this.row("key", titles.key),
+      this.row("query", titles.query),
+    );
+    this.root = make("div", {}, this.band, this.key(), this.readout);
     this.listen();
-    new ResizeObserver(() => this.band.isConnected && this.lay()).observe(this.band);
+    new ResizeObserver(() => this.band.isConnected && this.lay(ruler.offsetWidth)).observe(ruler);
+  }
+
+  // Which colour is whose.
+  /** @type {() => HTMLElement | string} */
+  key() {
+    if (this.overlays.length < 2) return "";
+    const entries = this.overlays.map(({ name, color }) =>
+      make("span", {}, make("i", { style: { background: color } }), name),
+    );
+    return make("p", { class: "muted hues" }, ...entries);
   }
 
   /** @type {(side: Row, marked: (unit: Unit) => string | undefined) => HTMLButtonElement[]} */
@@ -70,7 +98,8 @@ class Band {
         {
           ...unit.look,
           type: "button",
-          class: [unit.look.class, marked(unit)].filter(Boolean).join(" "),
+          title: unit.look.title ?? (unit.text.length > 12 && unit.text), // a column may be narrower than a word
+          class: [unit.look.class, !unit.open && "joined", marked(unit)].filter(Boolean).join(" "),
           dir: "auto",
           id: `token-${side}-${index}`,
           tabindex: index ? -1 : 0,
@@ -116,11 +145,13 @@ class Band {
       if (token) this.pin(token);
     });
     this.band.addEventListener("keydown", (event) => {
-      const step = stepOf(event, targetOf(event)?.closest("[dir=rtl]") ? "rtl" : "ltr");
+      const across = this.columns || !targetOf(event)?.closest("[dir=rtl]") ? "ltr" : "rtl";
+      const step = stepOf(event, across);
       const token = tokenOf(event);
       if (!step || !token) return;
       event.preventDefault();
-      this.walk(token, step);
+      const [down, along] = step;
+      this.walk(token, this.columns && Number.isFinite(along) ? [along, down] : step);
     });
   }
 
@@ -175,56 +206,69 @@ class Band {
     return index < 0 ? null : { side: "query", index };
   }
 
-  // Measure, then draw all lines: at first and whenever the room changes.
-  lay() {
+  // Fit the sentences into the room, measure, then draw all lines: at first and whenever the room changes.
+  /** @type {(room: number) => void} */
+  lay(room) {
+    this.fit(room);
     const box = this.band.getBoundingClientRect();
-    const sharp = devicePixelRatio;
-    for (const canvas of this.layers) {
-      canvas.width = Math.round(box.width * sharp);
-      canvas.height = Math.round(box.height * sharp);
-      penOf(canvas).setTransform(sharp, 0, 0, sharp, 0, 0);
-    }
-    const [key, query] = [...this.band.querySelectorAll("p")].map((row) => row.getBoundingClientRect());
-    this.beside = key.right <= query.left; // then lines only cross the gutter, from line of text to line of text
-    const gutter = { key: key.right - box.left, query: query.left - box.left };
-    /** @type {(side: Row, edge: "top" | "bottom") => number[][]} */
-    const endsOf = (side, edge) =>
+    /** @type {(side: Row) => number[][]} */
+    const endsOf = (side) =>
       this.tokens[side].map((token) => {
-        const { left, right, top, bottom, [edge]: y } = token.getBoundingClientRect();
-        return this.beside
-          ? [gutter[side], (top + bottom) / 2 - box.top]
-          : [(left + right) / 2 - box.left, y - box.top];
+        const { left, right, top, bottom } = token.getBoundingClientRect();
+        const [x, y] = this.columns
+          ? [side === "key" ? right : left, (top + bottom) / 2]
+          : [(left + right) / 2, side === "key" ? bottom : top];
+        return [x - box.left, y - box.top];
       });
-    this.ends = { key: endsOf("key", "bottom"), query: endsOf("query", "top") };
-    if (!this.band.classList.contains("long")) this.rest();
+    this.ends = { key: endsOf("key"), query: endsOf("query") };
+    const all = this.overlays.flatMap((overlay) =>
+      Array.from(overlay.map.values, (weight, place) => ({ overlay, weight, place })).filter(
+        ({ weight }) => weight >= FAINT,
+      ),
+    );
+    const strongest = all.sort((one, other) => other.weight - one.weight).slice(0, MOST_LINES);
+    this.lines.resting.replaceChildren(
+      ...strongest.map(({ overlay, place }) => this.line(overlay, ...this.cellOf(place))),
+    );
     this.show();
   }
 
-  rest() {
-    const context = penOf(this.layers[0]);
-    context.strokeStyle = color("--accent");
-    for (const query of this.units.query.keys()) this.lookOf(context, query, FAINT);
+  /** @type {(room: number) => void} */
+  fit(room) {
+    const rows = [...this.band.querySelectorAll("p")];
+    this.band.classList.remove("columns");
+    this.band.style.removeProperty("--size");
+    const size = parseFloat(getComputedStyle(rows[0]).fontSize);
+    const fitting = Math.min(size, (size * room) / Math.max(...rows.map((row) => row.offsetWidth)));
+    this.columns = fitting < LEAST_SIZE;
+    this.band.classList.toggle("columns", this.columns);
+    if (!this.columns && fitting < size) this.band.style.setProperty("--size", `${fitting.toFixed(2)}px`);
   }
 
-  // All lines of one who looks.
-  /** @type {(context: CanvasRenderingContext2D, query: number, least: number) => void} */
-  lookOf(context, query, least) {
-    for (const key of this.units.key.keys()) this.line(context, query, key, least);
+  /** @type {(place: number) => [query: number, key: number]} */
+  cellOf(place) {
+    const columns = this.map.shape[1];
+    return [Math.floor(place / columns), place % columns];
   }
 
-  /** @type {(context: CanvasRenderingContext2D, query: number, key: number, least: number) => void} */
-  line(context, query, key, least) {
-    const weight = this.map.number(query, key);
-    if (!this.ends || weight < least) return;
-    const [x, y] = this.ends.query[query];
-    const [toX, toY] = this.ends.key[key];
-    context.globalAlpha = shade(weight);
-    context.lineWidth = 0.75 + 3 * weight;
-    context.beginPath();
-    context.moveTo(x, y);
-    if (this.beside) context.bezierCurveTo((x + toX) / 2, y, (x + toX) / 2, toY, toX, toY);
-    else context.bezierCurveTo(x, (y + toY) / 2, toX, (y + toY) / 2, toX, toY);
-    context.stroke();
+  // The line of one look, from the word that looks to the word that is looked at.
+  /** @type {(overlay: Overlay, query: number, key: number, more?: Attributes<SVGPathElement>) => SVGPathElement} */
+  line({ map, color }, query, key, more = {}) {
+    const weight = map.number(query, key);
+    const [x, y] = this.ends?.query[query] ?? [0, 0];
+    const [toX, toY] = this.ends?.key[key] ?? [0, 0];
+    const bends = this.columns ? [(x + toX) / 2, y, (x + toX) / 2, toY] : [x, (y + toY) / 2, toX, (y + toY) / 2];
+    const points = [...bends, toX, toY].map((each) => each.toFixed(1));
+    return makeShape("path", {
+      d: `M${x.toFixed(1)} ${y.toFixed(1)}C${points.join(" ")}`,
+      data: { query, key },
+      style: {
+        stroke: color,
+        "stroke-width": (0.75 + 3 * weight).toFixed(2),
+        "stroke-opacity": shade(weight).toFixed(3),
+      },
+      ...more,
+    });
   }
 
   // Mark what the token under the pointer, the focus or the pin looks at (shade), and who looks at it (underline).
@@ -264,16 +308,18 @@ class Band {
 
   /** @type {(query?: number, key?: number) => void} */
   drawActive(query, key) {
-    const canvas = this.layers[1];
-    const context = penOf(canvas);
-    context.clearRect(0, 0, canvas.width, canvas.height);
-    context.setLineDash([1, 5]);
-    context.lineCap = "round";
-    context.strokeStyle = color("--ink");
-    if (key !== undefined) for (const each of this.units.query.keys()) this.line(context, each, key, 0.01);
-    context.setLineDash([]);
-    context.strokeStyle = color("--accent");
-    if (query !== undefined) this.lookOf(context, query, 0.01);
+    /** @type {(row: Row, select: (place: number) => [query: number, key: number], more?: Attributes<SVGPathElement>) => SVGPathElement[]} */
+    const linesOf = (row, select, more) =>
+      this.overlays.flatMap((overlay) =>
+        [...this.units[row].keys()]
+          .map(select)
+          .filter(([q, k]) => overlay.map.number(q, k) >= 0.01)
+          .map(([q, k]) => this.line(overlay, q, k, more)),
+      );
+    this.lines.active.replaceChildren(
+      ...(key === undefined ? [] : linesOf("query", (q) => [q, key], { class: "seen" })),
+      ...(query === undefined ? [] : linesOf("key", (k) => [query, k])),
+    );
   }
 
   /** @type {(query?: number, key?: number) => void} */

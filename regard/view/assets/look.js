@@ -49,6 +49,8 @@ const LOOK = {
   head: { en: "Head", ko: "헤드" },
   mean: { en: "mean", ko: "평균" },
   max: { en: "max", ko: "최댓값" },
+  every: { en: "all", ko: "모두" },
+  all: { en: "all heads, each in its own colour", ko: "모든 헤드(헤드마다 다른 색)" },
   words: { en: "Whole words", ko: "단어로 합치기" },
   hint: {
     en: "Point at a word to see where it looks and who looks at it. Arrow keys walk, Enter pins, Escape releases.",
@@ -80,10 +82,12 @@ const LOOK = {
 
 /** @type {(scene: Scene) => boolean} */
 const onlyReads = ({ decision, surprise }) => Boolean(decision || surprise);
-const MERGED = /** @type {const} */ (["mean", "max"]); // ways to put all heads together
+const MERGED = /** @type {const} */ (["mean", "max"]); // ways to put all heads together …
+const OVERLAID = /** @type {const} */ ("every"); // … and all of them at once
 const FAINT = 0.03; // lighter looks get no line, lest they cover the others
 /** @type {(head: Head) => string} */
-const headName = (head) => (typeof head === "number" ? `${say(LOOK.head)} ${head + 1}` : say(LOOK[head]));
+const headName = (head) =>
+  typeof head === "number" ? `${say(LOOK.head)} ${head + 1}` : say(LOOK[head === OVERLAID ? "all" : head]);
 
 /** @type {(scene: Scene) => HTMLElement} */
 function controls(scene) {
@@ -123,7 +127,7 @@ function controls(scene) {
   }));
   /** @type {(count: number) => { value: string | number, text: string }[]} */
   const numbers = (count) => Array.from({ length: count }, (_, index) => ({ value: index, text: String(index + 1) }));
-  const merged = heads > 1 ? MERGED.map((head) => ({ value: head, text: say(LOOK[head]) })) : [];
+  const merged = heads > 1 ? [...MERGED, OVERLAID].map((head) => ({ value: head, text: say(LOOK[head]) })) : [];
   return make(
     "div",
     { class: "controls" },
@@ -271,9 +275,24 @@ function settle(scene) {
   const { choice } = page;
   const [layers, heads] = attentionOf(scene, choice.kind).weights.shape;
   choice.layer = Math.min(choice.layer, layers - 1);
-  if (typeof choice.head === "number" && choice.head >= heads) choice.head = "mean";
+  if (choice.head === OVERLAID ? heads < 2 : typeof choice.head === "number" && choice.head >= heads)
+    choice.head = "mean";
   const written = sidesOf(scene, choice.kind).queries.tokens.length;
   if (choice.query !== null && choice.query >= written) choice.query = null;
+}
+
+// What the lines are made of: one map, or that of each head that is on.
+/** @type {(scene: Scene, kind: Kind, merge: (map: Tensor) => Tensor) => Overlay[]} */
+function overlaysOf(scene, kind, merge) {
+  const { layer, head } = page.choice;
+  const headsOff = headsOffIn(scene, kind, layer);
+  const weights = tensorOf(attentionOf(scene, kind).weights).at(layer);
+  const [heads] = weights.shape;
+  if (head !== OVERLAID)
+    return [{ name: headName(head), map: merge(mapOf(weights, head, headsOff)), color: "var(--accent)" }];
+  return [...Array(heads).keys()]
+    .filter((each) => !headsOff.includes(each))
+    .map((each) => ({ name: headName(each), map: merge(weights.at(each)), color: headColor(each, heads) }));
 }
 
 /** @type {(root: HTMLElement, scene: Scene) => void} */
@@ -283,7 +302,10 @@ function drawLook(root, scene) {
   const { queries, keys } = sidesOf(scene, kind);
   const headsOff = headsOffIn(scene, kind, layer);
   const whole = mapOf(tensorOf(attentionOf(scene, kind).weights).at(layer), head, headsOff);
-  const map = words ? mergeWords(whole, queries.words, keys.words) : whole;
+  /** @type {(map: Tensor) => Tensor} */
+  const merge = (each) => (words ? mergeWords(each, queries.words, keys.words) : each);
+  const map = merge(whole);
+  const overlays = overlaysOf(scene, kind, merge);
   const units = { query: unitsOf(queries, words), key: unitsOf(keys, words) };
   /** @type {(side: Side) => string} */
   const nameOf = (side) =>
@@ -295,7 +317,7 @@ function drawLook(root, scene) {
   const titles = { query: say(LOOK.query, nameOf(queries)), key: say(LOOK.key, nameOf(keys)) };
   const marked = { query: marksOf(scene, queries), key: marksOf(scene, keys) };
   const shares = head !== "max";
-  const band = new Band({ kind, map, units, titles, marked, shares });
+  const band = new Band({ kind, map, overlays, units, titles, marked, shares });
   const title = `${say(LOOK.nthLayer, layer + 1)}, ${headName(head)}${offText(headsOff, head)}`;
   const heat = heatMap({
     queries: units.query.map((unit) => unit.text),
