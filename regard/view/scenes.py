@@ -13,7 +13,8 @@ from typing import Any, Protocol
 from regard.view.document import DRAWN, check_name, document, write_document
 
 VIEWS = ("decision", "writing", "look", "walk", "steps", "positions", "movie", "live", "compare")
-SCRIPTS = ("data", "dom", "key", "heat", "views", "band", "walk_text", "model_inside", *VIEWS, "main")
+SHARED = ("data", "dom", "key", "heat", "views", "address", "take_along", "band", "walk_text", "model_inside")
+SCRIPTS = (*SHARED, *VIEWS, "main")
 BODY = (
     """<main>
   <header id="header"></header>

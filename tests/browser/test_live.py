@@ -180,6 +180,20 @@ def test_silenced_heads_change_the_output_until_reset(live: Page, demo: regard.T
     expect(live.locator(".head.off")).to_have_count(0)
 
 
+def test_a_reload_keeps_sentence_and_switches(live: Page) -> None:
+    live.locator("#switch-1-2").click()
+    live.locator("#live-hard").check()
+    settled(live, f"page.live.asked.hard && page.live.asked.off['{CROSS[1]}']?.[0] === 2")
+    state = "[page.live.asked, page.live.shown, location.search]"
+    before = live.evaluate(state)
+    assert f"off={CROSS[1]}%3A3" in before[2]
+    live.reload()
+    settled(live, "page.live.asked.hard")
+    assert live.evaluate(state) == before
+    expect(live.locator("#live-text")).to_have_value(SENTENCE)
+    expect(live.locator("#switch-1-2")).to_have_attribute("aria-checked", "false")
+
+
 def test_temperature_and_hardness_change_the_attention(live: Page, demo: regard.Translator) -> None:
     live.locator("#live-temperature").fill("3")
     settled(live, "page.live.asked.temperature === 3")

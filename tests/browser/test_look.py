@@ -149,6 +149,28 @@ def test_a_pin_stays_with_its_sentence(open_page: Open, demo_page: Path) -> None
     assert "true" not in attributes(page, ".token[data-side=query]", "aria-pressed")
 
 
+def test_an_address_reproduces_what_it_names(open_page: Open, demo_page: Path, seen: Attention) -> None:
+    page = open_page(f"{demo_page.as_uri()}#look/cross/1/3/yesterday")
+    pressed = "[...document.querySelectorAll('#view [aria-pressed=true]')].map((each) => each.id).join(' ')"
+    place = seen.target_tokens.index("▁yesterday")
+    assert page.evaluate(pressed) == f"kind-cross layer-0 head-2 token-query-{place} small-0-2"
+    for choice in ("#kind-encoder", "#layer-1", "#head-every", "#words", "#token-query-2", "#language-ko"):
+        page.locator(choice).click()
+    expect(page.locator("#token-query-2")).to_have_attribute("aria-pressed", "true")
+    chosen, address = page.evaluate(pressed), page.evaluate("decodeURI(location.hash)")
+    assert address == "#look/encoder/2/every/gestern?words&lang=ko"
+    page.reload()
+    assert page.evaluate(pressed) == chosen
+    expect(page.locator("#language-ko")).to_have_attribute("aria-pressed", "true")
+    drawing = page.evaluate("new XMLSerializer().serializeToString(drawingOf(document.querySelector('.band')))")
+    assert drawing.count("<path") == page.locator(".band path").count() > 0
+    assert "gestern" in drawing
+    assert "var(" not in drawing  # another program knows nothing of the page's colours
+    for damaged in ("#look/cross/9/%E0/nobody", "#look/elsewhere/-1/x", "#walk/%"):
+        page.evaluate("(hash) => { location.hash = hash; }", damaged)
+        expect(page.locator("#view > .view")).to_have_count(1)
+
+
 def test_arrow_keys_read_the_map(open_page: Open, demo_page: Path, seen: Attention) -> None:
     page = open_page(demo_page)
     page.locator("#head-2").click()

@@ -75,7 +75,8 @@ class Band {
       this.row("key", titles.key),
       this.row("query", titles.query),
     );
-    this.root = make("div", {}, this.band, this.key(), this.readout);
+    this.picture = make("div", {}, this.band, this.key());
+    this.root = make("div", {}, this.picture, this.readout);
     this.listen();
     new ResizeObserver(() => this.band.isConnected && this.lay(ruler.offsetWidth)).observe(ruler);
   }
@@ -188,6 +189,7 @@ class Band {
     this.kept = again || side === "query" ? null : { side, index };
     page.choice.query = again || query === undefined ? null : this.units.query[query].first;
     this.show();
+    writeAddress();
   }
 
   release() {
@@ -196,6 +198,7 @@ class Band {
     this.hovered = null;
     this.focused = null;
     this.show();
+    writeAddress();
   }
 
   /** @type {() => Place | null} */

@@ -80,6 +80,7 @@ const namesOf = (parts) => /** @type {Name[]} */ (Object.keys(parts));
 // What the reader wants of any page; it follows the browser.
 /** @type {{ language: Language }} */
 const reader = { language: /^ko\b/.test(navigator.language) ? "ko" : "en" };
+const BROWSER_LANGUAGE = reader.language;
 const LANGUAGES = { en: "English", ko: "한국어" };
 
 // Every sentence of the page in both languages: say({ en: "…", ko: "…" }, name, …) puts values for {0}, {1}, …

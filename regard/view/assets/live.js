@@ -77,6 +77,7 @@ const LIVE = {
   refused: { en: "The server answered with status {0}.", ko: "서버가 요청을 처리하지 못했습니다. 상태 코드: {0}" },
   strange: { en: "The server’s answer could not be read.", ko: "서버의 응답을 읽을 수 없습니다." },
 };
+const MOST_IN_ADDRESS = 2000; // characters of a text; servers refuse much longer addresses
 const LIVE_PAUSE = 250; // milliseconds of quiet before a change translates again
 
 // Ask the server; what is wrong becomes an error whose message is for the reader.
@@ -412,6 +413,48 @@ class Live {
     };
   }
 
+  // All that was asked, for the page's address: `?model=demo&text=…&off=decoder.1.cross_attention:1.4`, heads from 1.
+  search() {
+    const { asked } = this;
+    if (!asked || asked.text.length > MOST_IN_ADDRESS) return "";
+    const off = Object.entries(asked.off).map(([name, heads]) => `${name}:${heads.map((head) => head + 1).join(".")}`);
+    /** @type {[name: string, value: string | number | false | null][]} */
+    const parts = [
+      ["model", this.models.length > 1 && asked.model],
+      ["text", asked.text],
+      ["to", asked.to],
+      ["beam", asked.beam],
+      ["off", off.join(",")],
+      ["temperature", asked.temperature !== 1 && asked.temperature],
+      ["hard", asked.hard && "1"],
+    ];
+    return `?${parts.flatMap(([name, value]) => (value ? [`${name}=${encodeURIComponent(value)}`] : [])).join("&")}`;
+  }
+
+  // Ask again what an address tells; whether it tells anything.
+  /** @type {(search: string) => boolean} */
+  follow(search) {
+    const { part } = this;
+    const told = new URLSearchParams(search);
+    const text = told.get("text");
+    if (!text) return false;
+    const place = this.models.findIndex(({ name }) => name === told.get("model"));
+    part.model.selectedIndex = Math.max(0, place);
+    this.offerTargets();
+    part.text.value = text;
+    part.to.value = told.get("to") ?? part.to.value;
+    part.beam.value = told.get("beam") ?? "";
+    part.temperature.value = told.get("temperature") ?? "1";
+    part.hard.checked = told.has("hard");
+    const known = new Set(Object.values(this.model.attentions).flat());
+    for (const each of (told.get("off") ?? "").split(",")) {
+      const [name, heads = ""] = each.split(":");
+      const numbers = heads.split(".").map(numberNamed).filter(isThere);
+      if (known.has(name) && numbers.length) this.off.set(name, new Set(numbers));
+    }
+    return true;
+  }
+
   // What the unchanged model writes; asked for only if it is not known.
   /** @type {(asked: LiveRequest, signal: AbortSignal) => Promise<string>} */
   async unchanged(asked, signal) {
@@ -510,9 +553,11 @@ function outcomeOf(scenes) {
   return surprise ? `${say(FRAME.perplexity)}: ${perplexityText(surprise.perplexity)}` : (answerText(scenes) ?? "");
 }
 
-/** @type {(settings: LiveSettings) => void} */
+// Whether there is something to ask from the beginning.
+/** @type {(settings: LiveSettings) => boolean} */
 function startLive(settings) {
   const { inside } = settings;
   page.live = new Live(settings, inside ? askModelInside(inside) : askServer);
   if (inside?.text) page.live.part.text.value = inside.text;
+  return page.live.follow(location.search) || Boolean(inside?.text);
 }

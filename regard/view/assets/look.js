@@ -338,10 +338,18 @@ function drawLook(root, scene) {
     make("p", { class: "muted" }, say(kind !== "cross" && onlyReads(scene) ? LOOK.reading[kind] : LOOK.meaning[kind])),
     ...warningsOf(scene),
     band.root,
+    takeButtons(band.picture, `regard-${kind}-${layer + 1}-${typeof head === "number" ? head + 1 : head}`),
     make(
       "div",
       { class: "beside" },
-      make("section", { class: "weights" }, make("h2", {}, say(LOOK.map)), make("p", { class: "muted" }, title), heat),
+      make(
+        "section",
+        { class: "weights" },
+        make("h2", {}, say(LOOK.map)),
+        make("p", { class: "muted" }, title),
+        heat,
+        takeButtons(heat, `regard-weights-${kind}-${layer + 1}-${typeof head === "number" ? head + 1 : head}`),
+      ),
       overview(scene) ?? "",
     ),
   );
@@ -350,6 +358,7 @@ function drawLook(root, scene) {
 view({
   id: "look",
   title: LOOK.title,
+  parts: choiceParts,
   available: (scene) => scene !== null && namesOf(scene.attention).length > 0,
   draw: drawLook,
 });

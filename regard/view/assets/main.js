@@ -117,7 +117,12 @@ function drawTexts() {
 
 function drawHeader() {
   const { scene } = page;
-  const title = make("div", { class: "title" }, make("h1", {}, scene?.title ?? "regard"), languageButtons(draw));
+  const title = make(
+    "div",
+    { class: "title" },
+    make("h1", {}, scene?.title ?? "regard"),
+    make("div", { class: "tools" }, scene && location.protocol !== "about:" && linkButton(), languageButtons(draw)),
+  );
   const facts =
     scene &&
     make(
@@ -154,7 +159,7 @@ function drawTabs(shown) {
         "aria-controls": "view",
         tabindex: each.id === page.view ? 0 : -1,
         onclick: () => {
-          location.hash = addressOf(each);
+          location.hash = addressFor(each);
         },
         onkeydown: (event) => {
           const along = stepOf(event, "ltr")?.[1];
@@ -188,6 +193,7 @@ function draw() {
   const scene = /** @type {Scene} */ (page.scene); // a view that needs one is not available without it
   shown.find((each) => each.id === page.view)?.draw(root, scene);
   if (focused) document.getElementById(focused)?.focus(); // drawing again must not lose the keyboard's place
+  writeAddress();
 }
 
 // Show other scenes, such as those a live model has just given.
@@ -202,20 +208,21 @@ function show(scenes) {
     choice.layer = page.kept ? Math.min(choice.layer, layers - 1) : layers - 1;
     choice.query = null;
     page.kept = true; // from now on what the reader chose stays
+    if (!page.followed) followAddress();
   }
   draw();
 }
 
 addEventListener("hashchange", () => {
-  page.wanted = addressedView();
+  followAddress();
   draw();
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw); // canvases hold their colours
 
 /** @type {AttentionPage} */
 const data = JSON.parse(element("data").textContent);
-if (location.hash) page.wanted = addressedView();
+followAddress();
 page.movie = data.movie;
-if (data.live) startLive(data.live);
+const begun = data.live !== null && startLive(data.live);
 show(data.scenes);
-if (data.live?.inside?.text) page.live?.translate();
+if (begun) page.live?.translate();

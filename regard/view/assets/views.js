@@ -11,6 +11,7 @@
  *   wanted: string | undefined, // the view that the reader asked for; none: the first …
  *   view: string | undefined, // … and the one that is shown, because the other may have nothing to show yet
  *   kept: boolean, // whether what the reader chose stays when other scenes come
+ *   followed: boolean, // whether all that the address names was chosen
  *   choice: Choice,
  * }}
  */
@@ -22,14 +23,18 @@ const page = {
   wanted: undefined,
   view: undefined,
   kept: false,
+  followed: false,
   choice: { kind: "cross", layer: 0, head: "mean", words: false, query: null },
 };
 
-// In the order of registration; `address` stands behind the page's own if it is not the id. Only what is available is drawn.
+// In the order of registration; `address` stands behind the page's own if it is not the id, and `parts` of what the reader
+// chose behind that. Only what is available is drawn.
 /**
+ * @typedef {{ write: (scene: Scene) => string[], read: (scene: Scene, parts: string[]) => void }} AddressParts
  * @typedef {{
  *   id: string,
  *   address?: string,
+ *   parts?: AddressParts,
  *   title: Both,
  *   available: (scene: Scene | null) => boolean,
  *   draw: (root: HTMLElement, scene: Scene) => void,
@@ -43,10 +48,6 @@ const view = (definition) => {
 };
 /** @type {(view: View) => string} */
 const addressOf = ({ id, address = id }) => address;
-function addressedView() {
-  const name = location.hash.slice(1);
-  return views.find((each) => each.id === name || addressOf(each) === name)?.id;
-}
 
 /** @type {(change: Partial<Choice>) => void} */
 function choose(change) {

@@ -924,6 +924,7 @@ function askForWalk(scene) {
 view({
   id: "walk",
   title: WALK.title,
+  parts: choiceParts,
   available: (scene) => Boolean(scene?.stacks.length),
   draw(root, scene) {
     if (!scene.walk || namesOf(scene.attention).length === 0) {
