@@ -203,6 +203,8 @@ interface Scene {
 
 /** regard/tasks/movie_file.py */
 interface Movie {
+  /** The name of the run that was filmed. */
+  run?: string;
   /** Which attention was filmed. */
   kind: Kind | "pooling";
   probes: { source: Side; target: Side }[];

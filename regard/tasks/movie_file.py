@@ -32,6 +32,7 @@ def load_movie(run: Path) -> dict[str, Any] | None:
     metrics = _metrics(run)
     kind = kind_of(frames[-1]["probes"][0])
     return {
+        "run": run.resolve().name,
         "kind": kind,
         "probes": probes,
         "frames": [

@@ -67,7 +67,7 @@ def test_a_sentence_is_typed_and_translated(live: Page, seen: Attention) -> None
     expect(live.locator("#source")).to_have_count(0)  # it stands in the form
     expect(live.locator("#live-text")).to_have_value(SENTENCE)
     expect(live.locator(".live .examples button")).to_have_count(0)
-    expect(live.locator(".live .effect")).to_be_empty()
+    expect(live.locator(".effect")).to_be_hidden()
     expect(live.locator("#live-reset")).to_be_hidden()
     live.locator("#live-text").fill("Wo ist der Bahnhof?")
     live.locator(".live button[type=submit]").click()
@@ -151,6 +151,7 @@ def test_one_head_less_changes_the_numbers(live: Page, demo: regard.Translator, 
     shows(live, expected)
     assert [each.probability for each in expected.alternatives] != [each.probability for each in seen.alternatives]
     expect(live.locator("#live-off")).to_have_text("Heads off: 1")
+    expect(live.locator(".effect")).to_be_in_viewport(ratio=1)  # the switch is far below the translation
     expect(live.locator(".weights > .muted")).to_have_text("Layer 2, mean · 1 head off")
     expect(live.locator(".head.off")).to_have_count(1)
 
@@ -166,16 +167,16 @@ def test_silenced_heads_change_the_output_until_reset(live: Page, demo: regard.T
     assert expected.translation != seen.translation
     settled(live, f"Object.values(page.live.asked.off).flat().length === {2 * len(heads)}")
     shows(live, expected)
-    assert texts(live, ".live .effect dd") == [seen.translation, expected.translation]
-    assert texts(live, ".live .effect dt") == ["As trained", "Now"]
-    assert live.locator(".live .effect mark").count() > 0
+    assert texts(live, ".effect dd") == [seen.translation, expected.translation]
+    assert texts(live, ".effect dt") == ["As trained", "Now"]
+    assert live.locator(".effect mark").count() > 0
     go_to(live, "walk")
     expect(live.locator(".walk .step[data-part=cross][data-step=sum]")).to_contain_text("switched off")
     go_to(live, "look")
     live.locator("#live-reset").click()
     settled(live, "Object.keys(page.live.asked.off).length === 0")
     shows(live, seen)
-    expect(live.locator(".live .effect")).to_be_empty()
+    expect(live.locator(".effect")).to_be_hidden()
     expect(live.locator("#live-reset")).to_be_hidden()
     expect(live.locator(".head.off")).to_have_count(0)
 
@@ -199,7 +200,7 @@ def test_temperature_and_hardness_change_the_attention(live: Page, demo: regard.
     settled(live, "page.live.asked.temperature === 3")
     with demo.changed(temperature=3.0):
         shows(live, demo.attention(SENTENCE))
-    assert live.locator(".live .effect").text_content()
+    assert live.locator(".effect").text_content()
     live.locator("#live-hard").check()
     settled(live, "page.live.asked.hard")
     with demo.changed(temperature=3.0, hard=True):
@@ -328,5 +329,6 @@ def test_a_movie_waits_for_nobody_and_leaves_the_first_look_to_the_answer(
     with running({"demo": demo}, folders=[tmp_path / "none", tmp_path]) as server:
         page = open_page(server.url)
         expect(page.locator("#tab-movie")).to_have_attribute("aria-selected", "true")
+        expect(page.locator(".movie .whose")).to_contain_text(f"“{tmp_path.name}”")
         translate(page, SHORT)
         expect(page.locator("#tab-look")).to_have_attribute("aria-selected", "true")

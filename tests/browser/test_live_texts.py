@@ -67,7 +67,7 @@ def test_heads_of_a_classifier_are_switched(open_page: Open, server: str, classi
     assert set(page.evaluate("[...tensorOf(page.scene.attention.encoder.weights).values]")) == {0, 1}
     page.locator("#live-reset").click()
     until(page, "!page.live.running && !page.live.asked.hard")
-    expect(page.locator(".live .effect")).to_be_empty()
+    expect(page.locator(".effect")).to_be_hidden()
     go_to(page, "walk")
     until(page, "page.scene.walk")
     expect(page.locator("[data-step=decide]")).to_be_visible()
@@ -82,7 +82,7 @@ def test_a_language_model_reads(open_page: Open, server: str) -> None:
     page.locator("#live-temperature").fill("5")
     page.locator("#live-temperature").dispatch_event("change")
     until(page, "!page.live.running && page.live.shown")
-    expect(page.locator(".live .effect")).to_contain_text("퍼플렉서티")
+    expect(page.locator(".effect")).to_contain_text("퍼플렉서티")
     assert fits(page)
     page.locator("#live-model").select_option("recurrent")
     until(page, "!page.live.running && page.live.asked.model === 'recurrent'")

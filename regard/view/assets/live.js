@@ -56,6 +56,7 @@ const LIVE = {
     en: "Type a sentence above and look inside the model, or begin with one of these:",
     ko: "위에 문장을 입력하고 모델 속을 들여다보세요. 아래 문장으로 시작할 수도 있습니다.",
   },
+  change: { en: "What the change did", ko: "변경의 효과" },
   trained: { en: "As trained", ko: "학습된 그대로" },
   now: { en: "Now", ko: "지금" },
   long: {
@@ -165,6 +166,17 @@ class Live {
     this.part = this.makeParts();
     this.labels = this.makeLabels();
     this.root = this.makeForm();
+    // What a change did stays in sight, wherever on the page the change was made.
+    this.bar = make(
+      "aside",
+      { class: "effect" },
+      this.part.told,
+      make("div", { class: "row" }, this.part.off, this.part.reset),
+    );
+    element("view").after(this.bar);
+    new ResizeObserver(() => {
+      document.documentElement.style.setProperty("--bar", `${this.bar.offsetHeight}px`);
+    }).observe(this.bar);
     this.listen();
   }
 
@@ -215,7 +227,7 @@ class Live {
       reset: make("button", { type: "button", id: "live-reset", class: "quiet", onclick: () => this.reset() }),
       submit: make("button", { type: "submit", id: "live-submit" }),
       error: make("p", { class: "error", role: "alert" }),
-      effect: make("div", { class: "effect", "aria-live": "polite" }),
+      told: make("div", { "aria-live": "polite" }),
       examples: make("div", { class: "examples" }),
       inside: make("p", { class: "muted inside" }),
     };
@@ -249,10 +261,9 @@ class Live {
       },
       part.text,
       make("div", { class: "row" }, this.labels.model, this.labels.to, this.labels.beam, part.keys, part.submit),
-      make("div", { class: "row" }, this.labels.temperature, this.labels.hard, part.off, part.reset),
+      make("div", { class: "row" }, this.labels.temperature, this.labels.hard),
       part.error,
       part.inside,
-      part.effect,
       part.examples,
     );
   }
@@ -293,6 +304,8 @@ class Live {
       .join("\n");
     part.reset.textContent = say(LIVE.reset);
     part.reset.hidden = !this.isChanged;
+    this.bar.hidden = !this.isChanged && !this.shown;
+    this.bar.setAttribute("aria-label", say(LIVE.change));
     part.submit.textContent = say(this.running ? this.words.busy : this.words.submit);
     part.keys.textContent = say(this.words.keys);
     part.inside.textContent = this.settings.inside ? say(LIVE.inside) : "";
@@ -328,7 +341,7 @@ class Live {
       trained === now
         ? make("p", { class: "muted" }, say(this.words.same))
         : make("dl", {}, line("trained", trained, now), line("now", now, trained));
-    this.part.effect.replaceChildren(...(this.shown ? [drawn(this.shown)] : []));
+    this.part.told.replaceChildren(...(this.shown ? [drawn(this.shown)] : []));
   }
 
   drawExamples() {

@@ -20,6 +20,10 @@ const MOVIE = {
       ko: "학습하는 동안 같은 글을 거듭 들여다본 기록입니다. 처음에는 쿼리가 모든 단어를 고르게 보다가 점차 판단에 중요한 단어로 모입니다. 옆에는 그 시점의 모델이 붙였을 라벨이 있습니다.",
     },
   },
+  whose: {
+    en: "This is the training of “{0}”, on sentences of its own: what you type above does not change it.",
+    ko: "“{0}”의 학습을 그 모델의 문장으로 기록한 영상입니다. 위에 입력한 글에 따라 달라지지 않습니다.",
+  },
   play: { en: "Play", ko: "재생" },
   pause: { en: "Pause", ko: "멈춤" },
   slider: { en: "Moment of the training", ko: "학습 시점" },
@@ -414,7 +418,7 @@ function movieClock(root, last, paint) {
 /** @type {(root: HTMLElement) => void} */
 function drawMovie(root) {
   if (!page.movie) return;
-  const { kind, probes, frames } = page.movie;
+  const { run, kind, probes, frames } = page.movie;
   const last = frames.length - 1;
   movieState.probe = Math.min(movieState.probe, probes.length - 1);
   const [layers, heads] = frames[0].probes[movieState.probe].weights.shape;
@@ -496,6 +500,7 @@ function drawMovie(root) {
   const text = (name, content) => make("div", {}, make("h2", {}, say(MOVIE[name][kind])), content);
   root.append(
     make("p", { class: "muted" }, say(MOVIE.about[kind])),
+    page.live && run ? make("p", { class: "muted whose" }, say(MOVIE.whose, run)) : "",
     make("div", { class: "instrument" }, play, slider, moment),
     movieSettings(page.movie, (change) => {
       Object.assign(movieState, change);
