@@ -11,6 +11,9 @@ OLD_CPU := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 MKL_ENABLE_INSTR
 # so there pip chooses within the ranges of pyproject.toml. `make CONSTRAINTS= …` does the same on any Python.
 CONSTRAINTS ?= $(shell $(PYTHON) -c 'import sys; print("constraints.txt" if sys.version_info >= (3, 11) else "")')
 
+# Compiled once, not by every worker and by every process that a test starts, also where the machine forbids it.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help quickstart test test-slow test-cpus test-requests check check-pages docs clean
 

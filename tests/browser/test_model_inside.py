@@ -89,10 +89,11 @@ def test_rounding_is_what_was_packed() -> None:
     assert torch.equal(rounded(layer.bias), layer.bias.detach())
 
 
-def test_logits_greedy_and_beam_are_pythons(program: Any, rounded_demo: regard.Translator) -> None:
+@pytest.mark.parametrize("count", [15, pytest.param(100, marks=pytest.mark.slow)])
+def test_logits_greedy_and_beam_are_pythons(program: Any, rounded_demo: regard.Translator, count: int) -> None:
     page = program(rounded_demo)
-    sentences = german(100)
-    assert len(sentences) == 100
+    sentences = german(count)
+    assert len(sentences) == count
     for source in sentences[:5]:
         read, target = (
             rounded_demo.encode([source])[0],
@@ -105,7 +106,7 @@ def test_logits_greedy_and_beam_are_pythons(program: Any, rounded_demo: regard.T
         np.testing.assert_allclose(found, rounded_demo._logits(read, target).numpy(), atol=1e-3)
     translate = """([texts, beam]) => texts.map((text) => translator.split(text).map((part) =>
         translator.target.line(translator.translate(part, { ...translator.given.decoding, beam }).best.tokens)).join(" "))"""
-    for beam, texts in ((1, sentences), (5, sentences[:20])):
+    for beam, texts in ((1, sentences), (5, sentences[: count // 5])):
         expected = [each.text for each in rounded_demo.translate(texts, beam=beam)]
         assert page.evaluate(translate, [texts, beam]) == expected
 

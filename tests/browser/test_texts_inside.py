@@ -59,9 +59,13 @@ def writer(tokenizer: Tokenizer, documents: str = "lines", **choices: Any) -> Te
     return TextGenerator(model, tokenizer, recipe)
 
 
-def scenes_in(open_page: Open, folder: Path, given: dict[str, Any], text: str, **changes: Any) -> list[dict[str, Any]]:
+def program(open_page: Open, folder: Path, given: dict[str, Any]) -> Page:
     path = folder / "program.html"
     path.write_text(document("program", "", [], PROGRAM, given), encoding="utf-8")
+    return open_page(path)
+
+
+def scenes_in(page: Page, text: str, **changes: Any) -> list[dict[str, Any]]:
     asked = {
         "model": "",
         "text": text,
@@ -72,7 +76,7 @@ def scenes_in(open_page: Open, folder: Path, given: dict[str, Any], text: str, *
         "walk": True,
         **changes,
     }
-    found: str = open_page(path).evaluate(
+    found: str = page.evaluate(
         """(request) => JSON.stringify(built(JSON.parse(document.getElementById("data").textContent)).scenes(request),
             (_, value) => value instanceof Float32Array ? [...value] : value)""",
         asked,
@@ -108,7 +112,7 @@ def test_a_language_model(
     open_page: Open, tmp_path: Path, tiny_tokenizer: Tokenizer, documents: str, choices: dict[str, Any]
 ) -> None:
     made, text = writer(tiny_tokenizer, documents, **choices), f" {TEXT}\nBa bo. "
-    (found,) = scenes_in(open_page, tmp_path, of_writers.portable(made), text, off=OFF, temperature=0.5)
+    (found,) = scenes_in(program(open_page, tmp_path, of_writers.portable(made)), text, off=OFF, temperature=0.5)
     with made.changed(OFF, 0.5):
         wanted = json.loads(json.dumps(made.look(text).to_dict()))
     same(found, wanted, "decoder")
@@ -131,8 +135,9 @@ def test_a_classifier(
     open_page: Open, tmp_path: Path, tiny_tokenizer: Tokenizer, long: str, pooling: str, ngrams: int
 ) -> None:
     made = classifier(tiny_tokenizer, long, pooling=pooling, ngrams=ngrams)
+    page = program(open_page, tmp_path, of_classifiers.portable(made))
     for text in (TEXT, LONG):
-        found = scenes_in(open_page, tmp_path, of_classifiers.portable(made), text, off=OFF)
+        found = scenes_in(page, text, off=OFF)
         with made.changed(OFF):
             wanted = [json.loads(json.dumps(each.to_dict())) for each in of_classifiers.scenes(made, text)]
         assert len(found) == len(wanted)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import lzma
 import random
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -23,14 +24,12 @@ from tests.browser.hostile_lines import WORDS, hostile_lines
 LINES = hostile_lines(1_000)
 
 
+@cache
 def corpus() -> list[str]:
     """German and English, with hostile words between, so that some of their characters have tokens."""
     with lzma.open(Path(bundled).parent / "tatoeba-de-en.tsv.xz", "rt", encoding="utf-8") as lines:
         found = [" ".join(line.split("\t")[1:]) for line in islice(lines, 1_500)]
     return [*found, *(" ".join(WORDS) for _ in range(20))]
-
-
-TEXT = corpus()
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +44,10 @@ def blank_page(open_page: Open, blank: Path) -> Page:
     return open_page(blank)
 
 
+@cache
 def learned(kind: str, normalization: str = "nmt_nfkc") -> Tokenizer:
     settings = config.Tokenizer(kind=kind, vocabulary=1_000, normalization=normalization)
-    return train_text_tokenizer(TEXT, settings)
+    return train_text_tokenizer(corpus(), settings)
 
 
 def agree(page: Page, tokenizer: Tokenizer, lines: list[str]) -> None:
@@ -83,7 +83,7 @@ def test_every_kind_and_normal_form(blank_page: Page, kind: str, normalization: 
 
 def test_whole_words(blank_page: Page) -> None:
     tokenizer = learned("words")
-    known = [" ".join(line.split()[:3] * 20) for line in TEXT[:200]]
+    known = [" ".join(line.split()[:3] * 20) for line in corpus()[:200]]
     agree(blank_page, tokenizer, known)
 
 
