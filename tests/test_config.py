@@ -359,6 +359,10 @@ def test_a_file_that_is_no_recipe(read: Read, tmp_path: Path) -> None:
             "model.pointer = true needs training.word_dropout = 0: it can point only at what it reads",
         ),
         (
+            'task = "text-classification"\n[training]\nnaive_bayes = true',
+            "training.naive_bayes is about n-grams: set model.ngrams",
+        ),
+        (
             'task = "text-classification"\n[training]\npatience = 3\nmasked_epochs = 1',
             "training.patience needs training.masked_epochs = 0",
         ),

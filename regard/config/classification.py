@@ -127,6 +127,9 @@ class ClassifierTraining(TextTraining):
     as `batch_tokens` holds."""
     r_drop: float = setting(0.0, most=1_000)
     """Weight of the distance between what two passes with other dropouts say of a text (R-Drop); 0: one pass."""
+    naive_bayes: bool = False
+    """Multiply the weights of n-grams, while they are learned, by how much more often each stands in texts of a label than in
+    others (log-count ratios, as in NB-SVM): what tells little is hardly learned by heart. The model file holds the products."""
     masked_epochs: int = 0
     """Passes over the training text, before labels matter, in which the encoder learns to guess hidden tokens."""
 
@@ -134,6 +137,8 @@ class ClassifierTraining(TextTraining):
         yield from super().impossible()
         if self.patience and self.masked_epochs:
             yield "training.patience needs training.masked_epochs = 0: while tokens are guessed, no validation gets better"
+        if self.naive_bayes and self.start:
+            yield "training.naive_bayes needs training.start = '': weights that were multiplied once would be so again"
 
 
 @dataclass(frozen=True)
@@ -144,6 +149,11 @@ class ClassificationRecipe(TextRecipe):
     data: LabelledText = field(default_factory=LabelledText)
     model: ClassifierModel = field(default_factory=TextEncoder)
     training: ClassifierTraining = field(default_factory=ClassifierTraining)
+
+    def impossible(self) -> Iterator[str]:
+        yield from super().impossible()
+        if self.training.naive_bayes and self.model.ngrams == 1:
+            yield "training.naive_bayes is about n-grams: set model.ngrams, to 3 for instance"
 
 
 def _sizes_of_rivals(layers: int) -> dict[str, dict[str, object]]:

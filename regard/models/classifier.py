@@ -66,20 +66,20 @@ class TextClassifier(Observed, ABC):
     def encode(self, ids: Tensor, embedded: Tensor | None = None) -> Tensor:
         """Ids [S, T] → states of real positions [N, D]. `embedded` replaces `embed`."""
 
-    def classify(self, states: Tensor, ids: Tensor) -> Tensor:
+    def classify(self, states: Tensor, ids: Tensor, ratios: Tensor | None = None) -> Tensor:
         """States [N, D] → logits [S, C]: those of the layers and of n-grams together."""
-        logits = torch.stack(self.separate_logits(states, ids)).sum(0)
+        logits = torch.stack(self.separate_logits(states, ids, ratios)).sum(0)
         self.note(logits=logits)
         return logits
 
-    def separate_logits(self, states: Tensor, ids: Tensor) -> list[Tensor]:
-        """Logits [S, C] of what the layers found, and of n-grams if the model has them."""
+    def separate_logits(self, states: Tensor, ids: Tensor, ratios: Tensor | None = None) -> list[Tensor]:
+        """Logits [S, C] of what the layers found, and of n-grams if the model has them, which `ratios` multiply."""
         pooled = self.pool(states, ids)  # [S, D]
         self.note(pooled=pooled)
         of_layers = self.output(self.drop(pooled))
-        return [of_layers] if self.ngram_bag is None else [of_layers, self.ngram_bag(ids)]
+        return [of_layers] if self.ngram_bag is None else [of_layers, self.ngram_bag(ids, ratios)]
 
-    def scaled_weights(self, layers: float, ngrams: float) -> dict[str, Tensor]:
+    def scaled_weights(self, layers: float, ngrams: float | Tensor) -> dict[str, Tensor]:
         """Weights by name, such that the logits of the layers and of n-grams are so many times as large as they are."""
         times = {"output.weight": layers, "output.bias": layers, "ngram_bag.table.weight": ngrams}
         return {name: weight * times[name] for name, weight in self.named_parameters() if name in times}
@@ -230,9 +230,15 @@ class NgramBag(nn.Module):
         self.table = nn.Embedding(buckets, labels)
         nn.init.zeros_(self.table.weight)
 
-    def forward(self, ids: Tensor) -> Tensor:
-        """Ids [S, T] → logits [S, C], divided by the root of how many n-grams there are: long texts are no more certain."""
+    def forward(self, ids: Tensor, ratios: Tensor | None = None) -> Tensor:
+        """Ids [S, T] → logits [S, C], divided by the root of how many n-grams there are: long texts are no more certain.
+
+        While they are learned, `ratios` [buckets, C] may multiply the weights: what they are small for learns slowly.
+        """
         ngrams = self.ngrams(ids)  # [S, G]
+        if ratios is not None:  # 0 for padding
+            weights: Tensor = self.table(ngrams) * ratios[ngrams]  # [S, G, C]
+            return weights.sum(1) * self.scale(ngrams)
         counted = (ngrams != PAD).to(self.table.weight.dtype)
         logits = nn.functional.embedding_bag(
             ngrams, self.table.weight, mode="sum", per_sample_weights=counted

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from regard.config import ClassificationRecipe, recipes
+from regard.config import ClassificationRecipe, ClassifierTraining, recipes
 from regard.data.batching import EpochRows
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.errors import DataError
-from regard.models.classifier import TextClassifier
+from regard.models.classifier import NgramBag, TextClassifier
 from regard.runs import initial_model
+from regard.tasks.classification.naive_bayes import log_count_ratios
 from regard.tasks.classification.training import ClassificationTraining, classify_ids, labelled_loss, masked_loss
 from regard.tasks.registry import find_task, prepare
 from regard.tasks.trained import load_trained
@@ -74,7 +76,7 @@ def made(path: Path, *overrides: str) -> tuple[ClassificationRecipe, Prepared, T
     return recipe, prepared, model, ClassificationTraining(recipe, prepared, 1, torch.device("cpu"))
 
 
-EXTRAS = ("training.masked_epochs=1", "training.r_drop=1.0", "training.word_dropout=0.2")
+EXTRAS = ("training.masked_epochs=1", "training.r_drop=1.0", "training.word_dropout=0.2", "training.naive_bayes=true")
 
 
 RIVALS = [
@@ -83,9 +85,7 @@ RIVALS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "extras", [(), EXTRAS, *RIVALS], ids=["plain", "masked, R-Drop, word dropout", "rnn", "rnn-attention", "conv"]
-)
+@pytest.mark.parametrize("extras", [(), EXTRAS, *RIVALS], ids=["plain", "all extras", "rnn", "rnn-attention", "conv"])
 def test_a_run_that_stopped_goes_on_to_the_same_bits(path: Path, tmp_path: Path, extras: tuple[str, ...]) -> None:
     train(path, tmp_path / "straight", *extras)
     for updates in (3, 9, 12):  # the first pass over the text ends between them
@@ -188,10 +188,11 @@ def test_a_masked_loss_of_nothing_hidden_is_nothing(path: Path) -> None:
     assert all(torch.isfinite(loss) for loss in losses)
 
 
-@pytest.mark.parametrize("long", ["first", "windows"])
-def test_validation_is_what_the_answers_say(path: Path, long: str) -> None:
+@pytest.mark.parametrize(("long", "naive_bayes"), [("first", "false"), ("windows", "false"), ("windows", "true")])
+def test_validation_is_what_the_answers_say(path: Path, long: str, naive_bayes: str) -> None:
     """With attention and n-grams weighed as they will be in the model file, window by window."""
-    recipe, prepared, model, task = made(path, f"data.long={long}", "data.max_tokens=5")
+    overrides = f"data.long={long}", "data.max_tokens=5", f"training.naive_bayes={naive_bayes}"
+    recipe, prepared, model, task = made(path, *overrides)
     assert model.ngram_bag is not None
     torch.nn.init.normal_(model.ngram_bag.table.weight, std=0.1)
     model.eval()
@@ -202,6 +203,44 @@ def test_validation_is_what_the_answers_say(path: Path, long: str) -> None:
     labels = torch.tensor([int(prepared.valid.target(row)[0]) for row in range(len(texts))])
     assert found["accuracy"] == pytest.approx(100 * (logits.argmax(-1) == labels).float().mean().item())
     assert found["loss"] == pytest.approx(torch.nn.functional.cross_entropy(logits, labels).item(), rel=1e-5)
+
+
+def test_log_count_ratios_are_those_of_the_texts_that_hold_an_ngram() -> None:
+    bag = NgramBag(2, 10_000, 2)
+    texts = [[5, 6, 5], [5, 7, PAD]], [[5, 8, 8], [8, 6, PAD]], [[8, PAD, PAD], [9, PAD, PAD]]
+    labels = [1, 1], [1, 0], [0, 0]
+    batches = [(torch.tensor(ids), torch.tensor(owners)) for ids, owners in zip(texts, labels, strict=True)]
+    ratios = log_count_ratios(bag, batches, 2)
+
+    def of(*ngram: int) -> float:
+        return float(ratios[int(bag.ngrams_by_length(torch.tensor([ngram]))[-1][0, 0]), 1])
+
+    assert of(5) == pytest.approx(
+        math.log(4 / 1)
+    )  # in 3 of 3 texts and 0 of 3, and in one more each; twice counts once
+    assert of(8) == pytest.approx(math.log(2 / 3))
+    assert of(5, 7) == pytest.approx(math.log(2))
+    assert of(6) == of(7, 7) == 0.0  # alike, and never
+    torch.testing.assert_close(ratios[:, 0], -ratios[:, 1])
+    assert not ratios[PAD].any()
+
+
+def test_an_ngram_that_tells_nothing_learns_nothing(path: Path) -> None:
+    _, _, model, task = made(path, "training.naive_bayes=true")
+    assert model.ngram_bag is not None
+    assert task.ratios is not None
+    task.ratios[7::2] = 0.0
+    task.loss(model, EpochRows(np.arange(24), 0)).smoothed.backward()
+    gradient = model.ngram_bag.table.weight.grad
+    assert gradient is not None
+    assert gradient[8::2].any()
+    assert not gradient[7::2].any()
+
+
+def test_what_was_multiplied_is_not_multiplied_again() -> None:
+    assert list(ClassifierTraining(naive_bayes=True).impossible()) == []
+    (mistake,) = ClassifierTraining(naive_bayes=True, start="demo").impossible()
+    assert mistake.startswith("training.naive_bayes needs training.start = ''")
 
 
 def test_a_model_remembers_its_labels_and_its_temperature(path: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from regard.attention.record import record
 from regard.data.batching import pad
@@ -28,16 +29,23 @@ class Probe(NamedTuple):
 
 
 def record_probes(
-    model: TextClassifier, probes: Sequence[Probe], tokenizer: Tokenizer, labels: Sequence[str]
+    model: TextClassifier,
+    probes: Sequence[Probe],
+    tokenizer: Tokenizer,
+    labels: Sequence[str],
+    ratios: Tensor | None = None,
 ) -> list[dict[str, Any]]:
-    """Attention within each probe, and the label that the model gives it now; nothing if it has no attention."""
-    return [_frame(model, probe, tokenizer, labels) for probe in probes] if model.attention_names() else []
+    """Attention within each probe, and the label that the model gives it now; nothing if it has no attention. `ratios` multiply
+    the weights of n-grams."""
+    return [_frame(model, probe, tokenizer, labels, ratios) for probe in probes] if model.attention_names() else []
 
 
-def _frame(model: TextClassifier, probe: Probe, tokenizer: Tokenizer, labels: Sequence[str]) -> dict[str, Any]:
+def _frame(
+    model: TextClassifier, probe: Probe, tokenizer: Tokenizer, labels: Sequence[str], ratios: Tensor | None
+) -> dict[str, Any]:
     ids = torch.from_numpy(pad([np.array(probe.ids)], start=model.pooling == "first")).to(model.device)  # [1, T]
     with record(model) as seen:
-        probabilities = model(ids)[0].float().softmax(-1)  # [C]
+        probabilities = model.classify(model.encode(ids), ids, ratios)[0].float().softmax(-1)  # [C]
     [(kind, modules)] = model.attention_names().items()
     weights = torch.stack([seen[module]["weights"][0] for module in modules])  # [L, H, T, T], or [1, 1, 1, T]
     tokens, best = tokenizer.tokens(ids[0].tolist(), "source"), int(probabilities.argmax())

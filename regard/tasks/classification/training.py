@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -26,9 +26,11 @@ from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.errors import DataError, shown
 from regard.evaluation.labels import fit_mixture_weight, fit_temperature
-from regard.models.classifier import TextClassifier
+from regard.models.classifier import NgramBag, TextClassifier
+from regard.models.outline import outline
 from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.movie import Probe, record_probes
+from regard.tasks.classification.naive_bayes import log_count_ratios
 from regard.tasks.movie import Filmed, choose
 from regard.tasks.task import ENOUGH_EXAMPLES
 from regard.tasks.text_assets import guess_vocabulary
@@ -39,6 +41,7 @@ from regard.training.trainable import Finished, MicroBatch
 EVEN = 0.5  # weight of attention and of n-grams where they count alike
 MANY_LABELS = 20  # that few rows may well have, each its own
 LABELS = 2  # a guess, where the training text is not there yet
+COUNTED = 64  # texts whose n-grams are counted together
 HIDDEN = 0.15  # share of the tokens that a text without labels has to be guessed from
 
 
@@ -58,6 +61,7 @@ class ClassificationTraining(Filmed):
         most = max(1, recipe.training.batch_texts // micro_batches) if recipe.training.batch_texts else sys.maxsize
         self.batches = TokenBatches(lengths, budget, recipe.training.seed, most)
         self.usual = max(1, round(len(lengths) / len(self.batches.plan(0))))
+        self.ratios = self._ratios() if recipe.training.naive_bayes else None
         rows = choose(range(len(self.valid)), lambda row: int(self.valid.lengths[row, 0]), recipe.training.probes)
         self.probes = [self._probe(row) for row in rows]
 
@@ -78,7 +82,7 @@ class ClassificationTraining(Filmed):
             return masked_loss(model, ids)
         if training.word_dropout:
             ids = hide(ids, training.word_dropout)
-        return labelled_loss(model, ids, labels, training.label_smoothing, training.r_drop)
+        return labelled_loss(model, ids, labels, training.label_smoothing, training.r_drop, self.ratios)
 
     def validate(self, model: TextClassifier) -> dict[str, float]:
         """Plain loss per text, and the share of texts whose most probable label is theirs."""
@@ -87,7 +91,7 @@ class ClassificationTraining(Filmed):
         return {"loss": loss.item(), "accuracy": 100 * (logits.argmax(-1) == labels).float().mean().item()}
 
     def frame(self, model: TextClassifier) -> list[dict[str, Any]]:
-        return record_probes(model, self.probes, self.assets.tokenizer, self.assets.labels)
+        return record_probes(model, self.probes, self.assets.tokenizer, self.assets.labels, self.ratios)
 
     def _probe(self, row: int) -> Probe:
         """A text of the validation set; of one that is read in windows, the first."""
@@ -100,7 +104,8 @@ class ClassificationTraining(Filmed):
         model = averaged()
         logits, labels, weight = self._validation_logits(model)
         assets = replace(self.assets, temperature=fit_temperature(logits.numpy(), labels.numpy()))
-        return Finished(assets, model.scaled_weights(*_scales(weight)))
+        layers, ngrams = _scales(weight)
+        return Finished(assets, model.scaled_weights(layers, ngrams if self.ratios is None else ngrams * self.ratios))
 
     def _validation_logits(self, model: TextClassifier) -> tuple[Tensor, Tensor, float]:
         """Of the validation text: logits [S, C], labels [S], and how much attention should count beside n-grams."""
@@ -108,7 +113,7 @@ class ClassificationTraining(Filmed):
         labels = np.array([self.valid.target(row)[0] for row in range(len(self.valid))], dtype=np.int64)
 
         def read(ids: Tensor) -> list[Tensor]:
-            return model.separate_logits(model.encode(ids), ids)
+            return model.separate_logits(model.encode(ids), ids, self.ratios)
 
         separate, owners = windows_of(read, model, texts, self.recipe.data, self.recipe.training.batch_tokens)
 
@@ -119,6 +124,24 @@ class ClassificationTraining(Filmed):
         weight = fit_mixture_weight(lambda weight: mixed(weight).numpy(), labels) if len(separate) > 1 else EVEN
         return mixed(weight), torch.from_numpy(labels), weight
 
+    def _ratios(self) -> Tensor:
+        """Of n-grams, from all the training text: the same whenever a run goes on."""
+        with outline():  # only where n-grams are found matters
+            bag = NgramBag(self.recipe.model.ngrams, self.recipe.model.buckets, len(self.assets.labels))
+        texts = (
+            (row, part) for row in range(len(self.train)) for part in in_reach(self.train.source(row), self.recipe.data)
+        )
+        batches = iter(lambda: list(islice(texts, COUNTED)), [])
+        start = self.recipe.model.pooling == "first"
+        counted = (
+            (torch.from_numpy(pad([part for _, part in batch], start=start)), self._labels([row for row, _ in batch]))
+            for batch in batches
+        )
+        return log_count_ratios(bag, counted, len(self.assets.labels)).to(self.device)
+
+    def _labels(self, rows: Iterable[int]) -> Tensor:
+        return torch.tensor([int(self.train.target(row)[0]) for row in rows])
+
     def _tensors(self, batch: EpochRows) -> tuple[Tensor, Tensor]:
         """Ids [S, T] and labels [S]; of a text that is read in windows, one that changes from pass to pass."""
         texts = []
@@ -126,8 +149,7 @@ class ClassificationTraining(Filmed):
             parts = in_reach(self.train.source(row), self.recipe.data)
             texts.append(parts[(int(row) + batch.epoch) % len(parts)])
         ids = pad(texts, start=self.recipe.model.pooling == "first")
-        labels = np.array([self.train.target(row)[0] for row in batch.rows], dtype=np.int64)
-        return torch.from_numpy(ids).to(self.device), torch.from_numpy(labels).to(self.device)
+        return torch.from_numpy(ids).to(self.device), self._labels(batch.rows).to(self.device)
 
 
 def _scales(weight: float) -> tuple[float, float]:
@@ -200,7 +222,9 @@ def masked_loss(model: TextClassifier, ids: Tensor) -> Loss:
     return Loss(smoothed + sum(waiting), plain)
 
 
-def labelled_loss(model: TextClassifier, ids: Tensor, labels: Tensor, smoothing: float, r_drop: float) -> Loss:
+def labelled_loss(
+    model: TextClassifier, ids: Tensor, labels: Tensor, smoothing: float, r_drop: float, ratios: Tensor | None = None
+) -> Loss:
     """How badly labels are guessed. Attention and n-grams learn apart: what one already knows, the other would else not learn.
 
     With `r_drop` two passes with other dropouts should say the same (Liang et al. 2021): both losses, and how far they
@@ -208,7 +232,7 @@ def labelled_loss(model: TextClassifier, ids: Tensor, labels: Tensor, smoothing:
     """
     passes = 2 if r_drop else 1
     ids, labels = ids.repeat(passes, 1), labels.repeat(passes)
-    separate = model.separate_logits(model.encode(ids), ids)
+    separate = model.separate_logits(model.encode(ids), ids, ratios)
     losses = [smoothed_loss(each, labels, smoothing).smoothed / passes for each in separate]
     if r_drop:
         losses += [r_drop * distance(*each.log_softmax(-1).chunk(2)) for each in separate]
