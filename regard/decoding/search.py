@@ -100,6 +100,7 @@ def search_loop(
     active = _open(model, source, limits, hypotheses)
     finished = active.totals.new_full((active.sentences.numel(), nbest), NEVER)  # the best scores, kept sorted
     count = torch.zeros_like(active.sentences)
+    shortest, any_finished = min(limits[active.sentences].tolist(), default=0), False
     last = torch.full_like(active.sentences, start) if first_tokens is None else first_tokens[active.sentences]
     while active.sentences.numel():
         check_cancelled()
@@ -109,30 +110,39 @@ def search_loop(
 
         length = active.tokens.size(2) + 1
         totals = active.totals.gather(1, found.parent) + found.log_probability  # [S, C]
-        stops = (found.token == end) | (limits[active.sentences] == length).unsqueeze(1)  # [S, C]
+        stops = found.token == end  # [S, C]
+        if length >= shortest:
+            stops = stops | (limits[active.sentences] == length).unsqueeze(1)
         if stopping_criterion is not None:
             stops = stops | stopping_criterion(found, active)
         finishes = stops & (totals > NEVER)
-        finishes[:, width:] = False
+        if finishes.size(1) > width:
+            finishes[:, width:] = False
         scores = totals / options.penalty(length)
-        _collect(hypotheses, active, found, totals, scores, finishes, end)
-        if active.tokens.size(2):
-            _close(hypotheses, active, (totals == NEVER).all(1), options.penalty(length - 1))
+        finish_now = _collect(hypotheses, active, found, totals, scores, finishes, end)
         if on_step is not None:
             on_step(found, totals, stops, finishes, options.penalty(length))
 
-        totals = totals.masked_fill(stops, NEVER)
-        best = totals.amax(1)
-        count = count + finishes.sum(1)
-        over = (best == NEVER) | (count >= width)
-        if options.early_stop and not options.sample:
+        going = totals.masked_fill(stops, NEVER)
+        best = going.amax(1)
+        over = best == NEVER
+        if finish_now:
+            any_finished = True
+            count = count + finishes.sum(1)
             finished = torch.cat([finished, scores.masked_fill(~finishes, NEVER)], 1).topk(nbest).values
-            # Log-probabilities only fall, and at the limit they are divided by the most.
-            over |= finished[:, -1] >= best / greatest[active.sentences]
-        if over.all():
-            break
-        keep = (~over).nonzero().squeeze(1) if over.any() else None
-        active = _go_on(active, state, found, totals, width, keep)
+        if any_finished:
+            over |= count >= width
+            if options.early_stop and not options.sample:
+                # Log-probabilities only fall, and at the limit they are divided by the most.
+                over |= finished[:, -1] >= best / greatest[active.sentences]
+        keep = None
+        if over.any():
+            if active.tokens.size(2):
+                _close(hypotheses, active, (totals == NEVER).all(1), options.penalty(length - 1))
+            keep = (~over).nonzero().squeeze(1)
+            if not keep.numel():
+                break
+        active = _go_on(active, state, found, going, width, keep)
         finished, count = (finished, count) if keep is None else (finished[keep], count[keep])
         last = active.last
     return [_ranked(each, number)[:nbest] for number, each in enumerate(hypotheses)]
@@ -160,14 +170,14 @@ def _go_on(
     if totals.size(1) > width:
         totals, best = totals.topk(width)  # [S, C] → [S, W]
         parent, token, log_probability = parent.gather(1, best), token.gather(1, best), log_probability.gather(1, best)
-    before = active.totals.numel()
+    before, alone = active.totals.numel(), active.totals.size(1) == totals.size(1) == 1
     offsets = torch.arange(0, before, active.totals.size(1), device=parent.device).unsqueeze(1)  # [S, 1]
     rows, sentences = parent + offsets, active.sentences  # [S, W], rows of the present state
     if keep is not None:
         rows, sentences, totals = rows[keep], sentences[keep], totals[keep]
         token, log_probability = token[keep], log_probability[keep]
     tokens, log_probabilities = active.tokens.flatten(0, 1), active.log_probabilities.flatten(0, 1)  # [N, T]
-    if not torch.equal(rows.flatten(), torch.arange(before, device=rows.device)):
+    if keep is not None or not (alone or torch.equal(rows.flatten(), torch.arange(before, device=rows.device))):
         state, tokens, log_probabilities = state.select(rows), tokens[rows], log_probabilities[rows]  # [S, W, T]
     return ActiveHypotheses(
         state,
@@ -186,11 +196,11 @@ def _collect(
     scores: Tensor,
     finishes: Tensor,
     end: int,
-) -> None:
-    """Add the candidates that finish to the hypotheses of their sentences."""
+) -> bool:
+    """Add the candidates that finish to the hypotheses of their sentences; whether any does."""
     sentence, candidate = finishes.nonzero(as_tuple=True)  # [F], [F]
     if not sentence.numel():
-        return
+        return False
     here = (sentence, candidate)
     parent = (sentence, found.parent[here])
     tokens = torch.cat([active.tokens[parent], found.token[here].unsqueeze(1)], 1)  # [F, T + 1]
@@ -204,6 +214,7 @@ def _collect(
         else:
             hypothesis = Hypothesis(tuple(ids), score, total, tuple(logs), "length")
         hypotheses[number].append(hypothesis)
+    return True
 
 
 def _close(hypotheses: list[list[Hypothesis]], active: ActiveHypotheses, stuck: Tensor, penalty: float) -> None:

@@ -7,7 +7,7 @@ S sentences · W hypotheses of each · N = S·W rows: hypotheses of the first se
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from regard.attention.cache import KeyValueCache
-from regard.attention.masks import additive_mask
 from regard.attention.record import Observed
 
 SameState = TypeVar("SameState", bound="DecoderState")
@@ -66,14 +65,14 @@ class DecoderState:
     )
     hypotheses: int = 1  #          W
     length: int = 0  #              positions written
+    layers: Sequence[Any] = ()  #   what a step walks through, if nobody watches: see inference.py
 
     def extend(self: SameState) -> SameState:
         """Room for one more position, at which each hypothesis sees only itself."""
         past_mask = self.past_mask
         if past_mask is not None:
-            itself = additive_mask(
-                torch.eye(self.hypotheses, dtype=torch.bool, device=past_mask.device), past_mask.dtype
-            )
+            lowest = torch.finfo(past_mask.dtype).min  # hides, as in `additive_mask`
+            itself = past_mask.new_full((self.hypotheses, self.hypotheses), lowest).fill_diagonal_(0)
             past_mask = torch.cat([past_mask, itself.expand(*past_mask.shape[:2], -1, -1)], 3)
         return replace(self, past_mask=past_mask, length=self.length + 1)
 

@@ -22,6 +22,7 @@ from regard.attention.record import Observed
 from regard.attention.single_head import SCORES, AttentionOutput
 from regard.models.conv import EncoderLayer as ConvolutionalLayer
 from regard.models.encoder_decoder import embedding
+from regard.models.inference import for_inference
 from regard.models.layers import Embedding, EncoderLayer, Reader, last_norm
 from regard.models.rnn import RecurrentStack
 
@@ -137,12 +138,24 @@ class TransformerClassifier(TextClassifier):
 
     def encode(self, ids: Tensor, embedded: Tensor | None = None) -> Tensor:
         """Padding is never computed on a CPU."""
-        layout = lay_out(ids, packed=True)
         mask = padding_mask(ids)  # [S, 1, 1, T]
+        if (
+            embedded is None and torch.is_inference_mode_enabled() and mask.all()
+        ):  # rows as they are: nothing to leave out
+            return self._encode_rows(ids)
+        layout = lay_out(ids, packed=True)
         x = self.embedding(ids, layout=layout) if embedded is None else embedded
         for layer in self.layers:
             x = layer(x, mask, layout)
         states = layout.only_real(self.norm(x), ids)
+        self.note(states=states)
+        return states
+
+    def _encode_rows(self, ids: Tensor) -> Tensor:
+        x = self.embedding(ids)  # [S, T, D]
+        for layer in for_inference(self.layers):
+            x = layer(x, None)
+        states: Tensor = self.norm(x).flatten(0, 1)  # [N, D]
         self.note(states=states)
         return states
 

@@ -21,6 +21,7 @@ from regard.attention.masks import additive_mask, causal_mask
 from regard.attention.positions import positions_of
 from regard.models.autoregressive import AutoregressiveModel, DecoderState
 from regard.models.encoder_decoder import embedding
+from regard.models.inference import for_inference, watched
 from regard.models.layers import Embedding, EncoderLayer, Reader, last_norm
 from regard.models.pointer import Pointer, PointerMemory, PointerOutput
 from regard.models.rnn import RecurrentStack, RecurrentState
@@ -133,11 +134,13 @@ class TransformerLanguageModel(LanguageModel):
         return layout.only_real(states, ids) if packed else states
 
     def start(self, source: Tensor) -> LanguageModelState:
-        state = LanguageModelState([KeyValueCache() for _ in self.layers], length=source.size(1))
+        caches, layers = [KeyValueCache() for _ in self.layers], for_inference(self.layers)
+        state = LanguageModelState(caches, layers=layers, length=source.size(1))
         if source.size(1):
             x = self.embedding(source)  #  [S, K, D]
-            for layer, cache in zip(self.decoder_layers(), state.caches, strict=True):
-                x = layer(x, causal_mask(source.size(1), device=source.device), cache=cache)
+            mask = additive_mask(causal_mask(source.size(1), device=source.device), x.dtype)
+            for layer, cache in zip(layers, caches, strict=True):
+                x = layer(x, mask, cache=cache)
             if self.pointer is not None:
                 state = state.with_pointer_memory(self.pointer.memory(self.norm(x), source))
         return state
@@ -146,7 +149,8 @@ class TransformerLanguageModel(LanguageModel):
         x = self.embedding(last[:, None], state.length)  #  [N, 1, D]
         x = x.view(-1, state.hypotheses, x.size(-1))  #     [S, W, D]
         state = state.extend()
-        for layer, cache in zip(self.decoder_layers(), state.caches, strict=True):
+        layers = self.decoder_layers() if watched() else state.layers
+        for layer, cache in zip(layers, state.caches, strict=True):
             x = layer(x, state.past_mask, cache=cache)
         states: Tensor = self.norm(x)
         if self.pointer is not None:

@@ -50,7 +50,11 @@ class Embedding(Observed):
             alone: Tensor = self.drop(vectors)
             self.note(vectors=vectors, output=alone)
             return alone
-        positions = self.positions(layout.positions(ids) + start, start + ids.size(1))  # [T, D]
+        end = start + ids.size(1)
+        if layout is PADDED:
+            positions = self.positions.rows(end)[start:end]  #          [T, D]
+        else:
+            positions = self.positions(layout.positions(ids) + start, end)  # [N, D]
         embedded: Tensor = self.drop(vectors + positions)  #            [B, T, D]
         self.note(vectors=vectors, positions=positions, output=embedded)
         return embedded

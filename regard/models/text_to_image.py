@@ -10,20 +10,18 @@ S pictures · W hypotheses of each · N = S·W rows · K positions of a caption 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import cast
-
 import torch
 from torch import Tensor, nn
 
 from regard import config
 from regard.attention.cache import KeyValueCache
 from regard.attention.dropout import Dropout
-from regard.attention.masks import causal_mask
+from regard.attention.masks import additive_mask, causal_mask
 from regard.attention.positions import LearnedPositions
 from regard.attention.record import Observed
 from regard.models.autoregressive import AutoregressiveModel, DecoderState
 from regard.models.encoder_decoder import embedding
+from regard.models.inference import for_inference, watched
 from regard.models.layers import Embedding, EncoderLayer, last_norm
 
 
@@ -78,12 +76,12 @@ class TextToImage(AutoregressiveModel):
 
     def start(self, source: Tensor) -> DecoderState:
         """Reads captions [S, K], all but the last position: what is there is the search's first token."""
-        state = DecoderState([KeyValueCache(self.max_positions) for _ in self.layers], length=source.size(1) - 1)
+        caches, layers = [KeyValueCache(self.max_positions) for _ in self.layers], for_inference(self.layers)
         x = self.embedding(source[:, :-1])  # [S, K - 1, D]
-        mask = causal_mask(x.size(1), device=x.device)
-        for layer, cache in zip(self.decoder_layers(), state.caches, strict=True):
+        mask = additive_mask(causal_mask(x.size(1), device=x.device), x.dtype)
+        for layer, cache in zip(layers, caches, strict=True):
             x = layer(x, mask, cache=cache)
-        return state
+        return DecoderState(caches, layers=layers, length=source.size(1) - 1)
 
     def advance(self, last: Tensor, state: DecoderState) -> tuple[Tensor, DecoderState]:
         place = state.length - self.caption_positions  # of the code that was written last; -1: the caption's last token
@@ -92,13 +90,10 @@ class TextToImage(AutoregressiveModel):
         )
         x = embedded.view(-1, state.hypotheses, embedded.size(-1))  # [N, 1, D] → [S, W, D]
         state = state.extend()
-        for layer, cache in zip(self.decoder_layers(), state.caches, strict=True):
+        for layer, cache in zip(self.layers if watched() else state.layers, state.caches, strict=True):
             x = layer(x, state.past_mask, cache=cache)
         states: Tensor = self.norm(x)
         return states.flatten(0, 1), state  # [N, D]
-
-    def decoder_layers(self) -> Iterable[EncoderLayer]:
-        return cast("Iterable[EncoderLayer]", self.layers)  # ModuleList does not tell what it holds
 
     def attention_names(self) -> dict[str, list[str]]:
         return {"decoder": [f"layers.{layer}.self_attention" for layer in range(len(self.layers))]}

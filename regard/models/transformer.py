@@ -19,6 +19,7 @@ from regard.attention.masks import additive_mask, causal_mask, padding_mask
 from regard.attention.positions import Positions, positions_of
 from regard.models.autoregressive import DecoderState
 from regard.models.encoder_decoder import EncoderDecoder, embeddings, output_layer
+from regard.models.inference import for_inference, watched
 from regard.models.layers import DecoderLayer, Embedding, EncoderLayer, Reader, last_norm
 
 
@@ -58,7 +59,7 @@ class Transformer(EncoderDecoder):
         """Source ids [S, K] → memory [S, K, D], or as the layout has its tokens, and who may be looked at."""
         mask = padding_mask(source)  #                   [S, 1, 1, K]
         x = self.source_embedding(source, layout=layout)  #  [S, K, D]
-        for layer in self.encoder:
+        for layer in for_inference(self.encoder) if layout is PADDED else self.encoder:
             x = layer(x, mask, layout)
         return self.encoder_norm(x), mask
 
@@ -84,14 +85,15 @@ class Transformer(EncoderDecoder):
         projected = [KeyValueCache(capacity=0) for _ in self.decoder]
         for layer, cache in zip(self.decoder_layers(), projected, strict=True):
             cache.append(*layer.cross_attention.project_memory(memory))
-        fresh = [KeyValueCache() for _ in self.decoder]
-        return TransformerState(fresh, memory=projected, source_mask=additive_mask(source_mask, memory.dtype))
+        fresh, added = [KeyValueCache() for _ in self.decoder], additive_mask(source_mask, memory.dtype)
+        return TransformerState(fresh, layers=for_inference(self.decoder), memory=projected, source_mask=added)
 
     def advance(self, last: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
         x = self.target_embedding(last[:, None], state.length)  # [N, 1, D]
         x = x.view(-1, state.hypotheses, x.size(-1))  #           [S, W, D]
         state = state.extend()
-        for layer, memory, cache in zip(self.decoder_layers(), state.memory, state.caches, strict=True):
+        layers = self.decoder_layers() if watched() else state.layers
+        for layer, memory, cache in zip(layers, state.memory, state.caches, strict=True):
             x = layer.step(x, memory, state.past_mask, state.source_mask, cache)
         states: Tensor = self.decoder_norm(x).flatten(0, 1)  # [N, D]
         return states, state
