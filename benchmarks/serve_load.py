@@ -3,7 +3,10 @@
 Starts the server as a process of its own, lets 32 clients with keep-alive connections ask for a minute, and prints
 requests per second, latencies, errors, batch sizes, and the server's memory as time goes by (Linux only).
 
-    python benchmarks/serve_load.py [--seconds 60] [--clients 32] [--threads 1]
+    python benchmarks/serve_load.py [--route translate] [--seconds 60] [--clients 32] [--threads 1] [--json measured.json]
+
+`translate` asks the bundled demo; `classify` and `generate` (32 tokens, greedy) untrained models of benchmarks/served.py, or a `--model` of yours.
+With `--json`, what was measured is added to that file under its route and number of clients; what stands there is not measured again.
 """
 
 from __future__ import annotations
@@ -20,11 +23,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import cycle
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -88,12 +94,21 @@ async def ask(
     return int(answer.split()[1]), content
 
 
-async def client(port: int, texts: Iterator[str], end: float, seen: Seen) -> None:
+ROUTES: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
+    "translate": ("translations", lambda text: {"text": text}),
+    "classify": ("classifications", lambda text: {"text": text}),
+    "generate": ("generations", lambda text: {"prompt": text, "max_new_tokens": 32, "temperature": 0}),
+}
+"""By path, where the answer lies in what comes back, and what is asked of a sentence."""
+
+
+async def client(port: int, route: str, texts: Iterator[str], end: float, seen: Seen) -> None:
+    answer, request = ROUTES[route]
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     while (began := time.perf_counter()) < end:
         try:
-            status, content = await ask(port, reader, writer, "/translate", json.dumps({"text": next(texts)}).encode())
-            if status != 200 or not json.loads(content)["translations"]:
+            status, content = await ask(port, reader, writer, f"/{route}", json.dumps(request(next(texts))).encode())
+            if status != 200 or not json.loads(content)[answer]:
                 seen.errors[str(status)] += 1
         except (OSError, asyncio.IncompleteReadError) as error:
             seen.errors[type(error).__name__] += 1
@@ -109,12 +124,12 @@ def memory(process: int) -> float:
 
 
 async def load(
-    process: int, port: int, clients: int, seconds: float, texts: list[str]
+    process: int, port: int, route: str, clients: int, seconds: float, texts: list[str]
 ) -> tuple[Seen, list[float], str]:
     """What the clients saw, the memory at a tenth, half and all of the time, and the server's own counts."""
     seen, supply = Seen(), cycle(texts)
     began = time.perf_counter()
-    asking = [asyncio.create_task(client(port, supply, began + seconds, seen)) for _ in range(clients)]
+    asking = [asyncio.create_task(client(port, route, supply, began + seconds, seen)) for _ in range(clients)]
     used = []
     for share in (0.1, 0.5, 1.0):
         await asyncio.sleep(max(0.0, began + share * seconds - time.perf_counter()))
@@ -136,21 +151,39 @@ def batch_sizes(counts: str) -> str:
     return f"{batches:,.0f} batches of {total / batches:.1f} texts on average ({shares})"
 
 
+def model_of(route: str, folder: str) -> str:
+    """What is served unless somebody names a model."""
+    if route == "translate":
+        return "demo"
+    from served import write_models
+
+    named = {"classify": "moods", "generate": "prose"}[route]
+    return next(each for each in write_models(Path(folder)) if each.startswith(named))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--model", default="demo")
+    parser.add_argument("--route", choices=ROUTES, default="translate")
+    parser.add_argument("--model", help="[demo, or an untrained one]")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--threads", type=int, help="the server's threads of torch")
+    parser.add_argument("--json", type=Path, help="file that keeps what was measured")
     given = parser.parse_args()
+    kept: dict[str, Any] = json.loads(given.json.read_text()) if given.json and given.json.is_file() else {}
+    if (name := f"{given.route}, {given.clients} clients") in kept:
+        sys.exit(f"{given.json} has {name} already: {kept[name]}")
     texts = sentences()
     print(f"Python {platform.python_version()}, torch {version('torch')}, uvicorn {version('uvicorn')}, "
           f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before; {len(texts):,} sentences")  # fmt: skip
     port = free_port()
-    with serving(given.model, port, given.threads) as process:
-        asyncio.run(load(process.pid, port, 2, 1.0, texts))  # the first requests allocate
+    with (
+        TemporaryDirectory() as folder,
+        serving(given.model or model_of(given.route, folder), port, given.threads) as process,
+    ):
+        asyncio.run(load(process.pid, port, given.route, 2, 1.0, texts))  # the first requests allocate
         began = time.perf_counter()
-        seen, used, counts = asyncio.run(load(process.pid, port, given.clients, given.seconds, texts))
+        seen, used, counts = asyncio.run(load(process.pid, port, given.route, given.clients, given.seconds, texts))
         took = time.perf_counter() - began
     p50, p95, p99 = np.percentile(seen.seconds, [50, 95, 99]) * 1000
     print(
@@ -162,6 +195,17 @@ def main() -> None:
     print(f"errors: {dict(seen.errors) or 'none'}")
     print(batch_sizes(counts))
     print(f"memory at 10 %, 50 %, 100 % of the time: {', '.join(f'{each:,.1f}' for each in used)} MB")
+    if given.json:
+        figures = {
+            "per_second": len(seen.seconds) / took,
+            "p50": p50,
+            "p95": p95,
+            "p99": p99,
+            "errors": dict(seen.errors),
+        }
+        given.json.write_text(
+            json.dumps({**kept, name: {**figures, "memory": used}}, indent=1) + "\n", encoding="utf-8"
+        )
     sys.exit(1 if seen.errors else 0)
 
 
