@@ -26,7 +26,8 @@ def in_blocks(texts: Iterable[T], size: int) -> Iterator[list[T]]:
                 yield block
                 block = []
     except RegardError:
-        yield block
+        if block:
+            yield block
         raise
     if block:
         yield block

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,8 +18,22 @@ from regard.checkpoint import unique_weights
 from regard.config import Training
 from regard.training.distributed import local_part
 
-Snapshot = tuple[int, float]
-"""Update and metric, of which higher is better."""
+
+class Quality(NamedTuple):
+    """How good weights are on the validation data."""
+
+    value: float
+    """The metric; higher is better."""
+    loss: float | None = None
+    """Decides between equals; None where it was not kept."""
+
+    def rank(self) -> tuple[float, float]:
+        """The best has the smallest; what is no number is worst."""
+        return -self.value if not math.isnan(self.value) else math.inf, math.inf if self.loss is None else self.loss
+
+
+Snapshot = tuple[int, Quality]
+"""An update, and how good the weights were after it."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +46,11 @@ class Choice:
     """Whose they are."""
     value: float
     """The metric; higher is better."""
+    loss: float | None = field(default=None, compare=False)
+
+    @property
+    def quality(self) -> Quality:
+        return Quality(self.value, self.loss)
 
     def __str__(self) -> str:
         several = ", ".join(f"{update:,}" for update in self.updates)
@@ -68,10 +88,10 @@ def needed(snapshots: list[Snapshot], settings: Training) -> list[Snapshot]:
     return sorted({*averaged(snapshots, settings), single(snapshots, settings)})
 
 
-def _rank(snapshot: Snapshot) -> tuple[float, int]:
+def _rank(snapshot: Snapshot) -> tuple[float, float, int]:
     """The best first; of equals, the earlier."""
-    update, value = snapshot
-    return -value if not math.isnan(value) else math.inf, update
+    update, quality = snapshot
+    return *quality.rank(), update
 
 
 def single(snapshots: list[Snapshot], settings: Training) -> Snapshot:
@@ -84,8 +104,8 @@ def single(snapshots: list[Snapshot], settings: Training) -> Snapshot:
 
 def best_so_far(snapshots: list[Snapshot], settings: Training, end: int | None = None) -> Choice:
     """What needs no further validation. After update `end`, the end of training, nothing comes after the last."""
-    update, value = single(snapshots, settings)
-    return Choice("last" if settings.keep == "last" or update == end else "best", (update,), value)
+    update, quality = single(snapshots, settings)
+    return Choice("last" if settings.keep == "last" or update == end else "best", (update,), *quality)
 
 
 def candidates(
@@ -94,17 +114,16 @@ def candidates(
     end: int,
     read_mean: Callable[[tuple[int, ...]], Mapping[str, Tensor]],
     ema: Mapping[str, Tensor],
-    judge: Callable[[Mapping[str, Tensor]], float],
+    judge: Callable[[Mapping[str, Tensor]], Quality],
 ) -> list[Choice]:
     """At the end, after update `end`, all that may become the model, the best first. Averages are judged, one in memory at a
     time."""
     found: list[Choice] = []
     mean = tuple(update for update, _ in averaged(snapshots, settings))
     if settings.keep in ("auto", "mean") and len(mean) > 1:
-        found.append(Choice("mean", mean, judge(read_mean(mean))))
+        found.append(Choice("mean", mean, *judge(read_mean(mean))))
     if settings.keep in ("auto", "ema") and ema:
-        found.append(Choice("ema", (end,), judge(ema)))
+        found.append(Choice("ema", (end,), *judge(ema)))
     if not found or settings.keep == "auto":
         found.append(best_so_far(snapshots, settings, end))
-    # Of equals, averages: they depend less on chance. What is no number is worst.
-    return sorted(found, key=lambda each: -each.value if not math.isnan(each.value) else math.inf)
+    return sorted(found, key=lambda each: each.quality.rank())  # of equals, averages: they depend less on chance

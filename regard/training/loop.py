@@ -6,6 +6,7 @@ weights, its optimizer and a few numbers, and going on from a checkpoint repeats
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from torch import Tensor, nn
 
 from regard.config import Training
 from regard.errors import TrainingError
-from regard.training.averaging import MovingAverage
+from regard.training.averaging import MovingAverage, Quality
 from regard.training.distributed import Processes, Unsharded, spread, whole
 from regard.training.log import TrainingLog
 from regard.training.optimizer import build_optimizer
@@ -135,38 +136,39 @@ class Loop:
         """Measure, remember whether it is the best, and write a checkpoint with a snapshot of the weights. At the end of
         training, averages of the weights are measured, too."""
         metrics: dict[str, float] = self.processes.share(self.look(log, self.task.validate))
-        progress, value = self.progress, self.value_of(metrics)
-        hope = self.hope(log, value)
-        if progress.best is None or hope > progress.best:
+        progress, quality = self.progress, self.quality_of(metrics)
+        hope = self.hope(log, quality)
+        if progress.best is None or hope.rank() < progress.best.rank():
             progress.best, progress.best_update, progress.since_best = hope, progress.update, 0
         else:
             progress.since_best += 1
-        progress.snapshots.append((progress.update, value))
+        progress.snapshots.append((progress.update, quality))
         log.validation(metrics)  # before the checkpoint: a line of metrics.jsonl is written again, but never missed
         judge = None if self.ended() is None else partial(self.judge, log)
         self.folder.save(self.model, self.optimizer, progress, self.ema, snapshot=True, judge=judge)
         self.tell(self.on_validation, lambda: {"update": progress.update, **metrics, "seconds": progress.seconds})
         self.processes.wait()
 
-    def hope(self, log: TrainingLog, value: float) -> float:
+    def hope(self, log: TrainingLog, quality: Quality) -> Quality:
         """What patience waits for: the best of what may become the model. A moving average is measured for this only, since it goes
         on to become better for a while when single weights do not any more."""
         settings = self.settings
         if self.ema is None or not settings.patience or settings.keep not in ("auto", "ema"):
-            return value
+            return quality
         weights = whole(self.ema.weights, self.processes)  # every process helps
-        moving: float = self.processes.share(self.judge(log, weights) if self.processes.first else None)
-        return moving if settings.keep == "ema" else max(value, moving)
+        moving: Quality = self.processes.share(self.judge(log, weights) if self.processes.first else None)
+        return moving if settings.keep == "ema" else min(quality, moving, key=Quality.rank)
 
-    def value_of(self, metrics: dict[str, float]) -> float:
-        """What decides which weights are best: higher is better."""
-        return metrics[self.settings.metric] * (-1.0 if self.settings.metric == "loss" else 1.0)
+    def quality_of(self, metrics: dict[str, float]) -> Quality:
+        """What decides which weights are best: the metric, and of equals, such as a BLEU of 0, the loss."""
+        value, loss = metrics[self.settings.metric], metrics.get("loss", math.nan)
+        return Quality(-value if self.settings.metric == "loss" else value, None if math.isnan(loss) else loss)
 
-    def judge(self, log: TrainingLog, weights: Mapping[str, Tensor]) -> float:
+    def judge(self, log: TrainingLog, weights: Mapping[str, Tensor]) -> Quality:
         """How good a model with other weights is (first process only)."""
         model = self.whole.around(weights)
         with log.pause(), torch.inference_mode():
-            return self.value_of(self.task.validate(model.eval()))
+            return self.quality_of(self.task.validate(model.eval()))
 
     def tell(self, listener: Listener | None, facts: Callable[[], dict[str, Any]]) -> None:
         """What a listener raises is kept until all processes have agreed to stop, and saved. Ctrl-C is no error."""

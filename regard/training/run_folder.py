@@ -28,7 +28,16 @@ from regard.checkpoint import (
 from regard.config import Training
 from regard.errors import CheckpointError, DamagedError
 from regard.files import remove_leftovers
-from regard.training.averaging import Choice, MovingAverage, averaged, best_so_far, candidates, needed
+from regard.training.averaging import (
+    Choice,
+    MovingAverage,
+    Quality,
+    Snapshot,
+    averaged,
+    best_so_far,
+    candidates,
+    needed,
+)
 from regard.training.distributed import Processes, whole
 from regard.training.training_state import Progress, fill_from, optimizer_state, read_progress, snapshots_in, tensors_of
 
@@ -37,8 +46,8 @@ MICRO_BATCHES = "micro-batches of an update (training.accumulate × processes)"
 FORMER_BASIS = {"parts of an update (training.accumulate × processes)": MICRO_BATCHES}
 """What parts of the basis were called when model files had format 1, and are called now."""
 
-Judge: TypeAlias = Callable[[Mapping[str, Tensor]], float]
-"""Weights → how good they are on the validation data; higher is better."""
+Judge: TypeAlias = Callable[[Mapping[str, Tensor]], Quality]
+"""Weights → how good they are on the validation data."""
 
 
 class RunFolder:
@@ -246,12 +255,12 @@ class RunFolder:
             weights = self.mean(was.updates)
         self.publish(weights, progress)
 
-    def whole_snapshots(self, snapshots: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    def whole_snapshots(self, snapshots: list[Snapshot]) -> list[Snapshot]:
         """Those that an average can be made of. The others are told, and missing from it."""
         if not self.processes.first:
             return snapshots
         problems = {update: problem_with(self.snapshot(update), update) for update, _ in snapshots}
-        kept = [(update, value) for update, value in snapshots if problems[update] is None]
+        kept = [(update, quality) for update, quality in snapshots if problems[update] is None]
         for update, problem in problems.items():
             if problem is not None:
                 self.say(f"{problem}\nThe average goes on without the snapshot of update {update:,}, of {len(kept)}.")

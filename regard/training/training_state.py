@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from regard.checkpoint import open_tensors, present_name, read, unique_weights
 from regard.errors import CheckpointError, DamagedError
-from regard.training.averaging import Choice, MovingAverage
+from regard.training.averaging import Choice, MovingAverage, Quality, Snapshot
 from regard.training.distributed import fill
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -28,12 +28,12 @@ class Progress:
     update: int = 0
     position: tuple[int, int] = (0, 0)
     """Epoch and number of the next batch in it."""
-    best: float | None = None
+    best: Quality | None = None
     best_update: int = 0
     since_best: int = 0
     """Validations since the best one."""
-    snapshots: list[tuple[int, float]] = field(default_factory=list)
-    """Update and metric (higher is better) of every snapshot kept on disk."""
+    snapshots: list[Snapshot] = field(default_factory=list)
+    """Every snapshot kept on disk."""
     model: Choice | None = None
     """Which weights the model file holds; None before there is one, or if it was written before this was kept."""
     loss_sum: float = 0.0
@@ -49,10 +49,15 @@ class Progress:
             "update": self.update, "epoch": self.position[0], "batch": self.position[1], "best_update": self.best_update,
             "since_best": self.since_best, "tokens": self.tokens, **{f"snapshot {each}": each for each, _ in self.snapshots},
         }  # fmt: skip
-        numbers = [self.loss_sum, self.seconds, *(value for _, value in self.snapshots), *filter(None, [self.best])]
+        qualities = [*(quality for _, quality in self.snapshots), *filter(None, [self.best])]
         if self.model is not None:
             counts |= {f"update {each} of the model": each for each in self.model.updates}
-            numbers.append(self.model.value)
+            qualities.append(self.model.quality)
+        numbers = [
+            self.loss_sum,
+            self.seconds,
+            *(number for each in qualities for number in each if number is not None),
+        ]
         found = [f"{name} {value!r}" for name, value in counts.items() if type(value) is not int or value < 0]
         found += [repr(each) for each in numbers if not isinstance(each, int | float) or math.isnan(each)]
         if not found and micro_batches is not None:
@@ -68,7 +73,9 @@ def read_progress(path: Path, metadata: Mapping[str, str], micro_batches: int | 
     try:
         saved = json.loads(metadata["progress"])
         saved["position"] = tuple(saved["position"])
-        saved["snapshots"] = [(update, value) for update, value in saved["snapshots"]]
+        saved["snapshots"] = [(update, read_quality(told)) for update, told in saved["snapshots"]]
+        if saved["best"] is not None:
+            saved["best"] = read_quality(saved["best"])
         if saved.get("model") is not None:
             saved["model"] = Choice(**{**saved["model"], "updates": tuple(saved["model"]["updates"])})
         progress = Progress(**saved)
@@ -80,6 +87,11 @@ def read_progress(path: Path, metadata: Mapping[str, str], micro_batches: int | 
     if mistakes:
         raise DamagedError(f"{path} tells of a place where no training can have been ({', '.join(mistakes)})")
     return progress
+
+
+def read_quality(told: Any) -> Quality:
+    """With its loss, or the metric alone, as it was kept before."""
+    return Quality(*told) if isinstance(told, list) else Quality(told)
 
 
 def snapshots_in(checkpoint: Path, name: Callable[[int], Path]) -> list[Path]:

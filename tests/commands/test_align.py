@@ -41,3 +41,7 @@ def test_where_to_look_counts_from_one() -> None:
 def test_mistakes(tmp_path: Path) -> None:
     assert "--source and --target go together" in fail("align", "demo", "--source", tmp_path / "x")
     assert "standard input, line 1 has 3 tab-separated columns" in fail("align", "demo", *GIVEN, stdin=b"a\tb\tc\n")
+    unread = fail("align", "demo", stdin=b"a\tb\tc\n")
+    assert "agreement" not in unread, (
+        "where to look is searched, which takes seconds, only when there is something to align"
+    )

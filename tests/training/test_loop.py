@@ -13,7 +13,9 @@ import torch
 from rich.console import Console
 
 from regard.checkpoint import read
+from regard.config import Training
 from regard.errors import CheckpointError, TrainingError
+from regard.training.averaging import Quality, averaged
 from regard.training.log import TrainingLog
 from regard.training.loop import Loop
 from regard.training.run_folder import RunFolder
@@ -149,11 +151,11 @@ def test_not_a_number_at_once(tmp_path: Path) -> None:
 
 
 def test_patience(tmp_path: Path) -> None:
-    scores = [1.0, 3.0, 2.0, 3.0]
+    scores = [1.0, 3.0, 2.0, 2.5]
     training, outcome = run(tmp_path, Regression(scores), metric="bleu", ema=0.0, patience=2, updates=40)
     assert outcome.reason == "patience"
-    assert training.progress.update == 16, "an equal score is no better"
-    assert (training.progress.best, training.progress.best_update) == (3.0, 8)
+    assert training.progress.update == 16
+    assert (training.progress.best and training.progress.best.value, training.progress.best_update) == (3.0, 8)
     again, outcome = run(tmp_path, Regression([9.0]), metric="bleu", ema=0.0, patience=2, updates=40)
     assert (outcome.reason, again.progress.update) == ("patience", 16), "stays at its end"
     more, outcome = run(tmp_path, Regression([9.0, 1.0, 1.0, 1.0]), metric="bleu", ema=0.0, patience=3, updates=40)
@@ -164,7 +166,8 @@ def test_the_lowest_loss_is_the_best(tmp_path: Path) -> None:
     training, _ = run(tmp_path, updates=40)
     losses = {line["update"]: line["loss"] for line in metrics(tmp_path) if line["kind"] == "valid"}
     assert training.progress.best_update == min(losses, key=losses.__getitem__)
-    assert training.progress.best == -min(losses.values())
+    assert training.progress.best is not None
+    assert training.progress.best.value == -min(losses.values())
 
 
 SCORES = [5.0, 9.0, 1.0, 8.0, 2.0, 3.0]  # of updates 4, 8, … 24
@@ -186,9 +189,22 @@ def test_snapshots_that_may_be_needed_are_kept(
     assert [int(path.stem.removeprefix("weights-")) for path in files] == sorted([*before, *kept])
 
 
-def test_ties_are_won_by_the_earlier(tmp_path: Path) -> None:
-    training, _ = run(tmp_path, Regression([5.0, 5.0, 5.0]), metric="bleu", average=1, average_of="best")
-    assert training.progress.snapshots == [(4, 5.0)]
+def test_a_tie_falls_to_the_loss(tmp_path: Path) -> None:
+    """BLEU is 0 throughout where targets have three words: the first weights are not the best of them."""
+    settings = dict(metric="bleu", average=1, average_of="best", patience=2, ema=0.0, updates=24)
+    training, outcome = run(tmp_path, Regression([0.0] * 6), **settings)
+    losses = {line["update"]: line["loss"] for line in metrics(tmp_path) if line["kind"] == "valid"}
+    best = min(losses, key=losses.__getitem__)
+    assert best > 4
+    assert outcome.reason == "done", "patience hears of the loss, too"
+    assert [update for update, _ in training.progress.snapshots] == [best]
+    assert (training.progress.best_update, training.progress.best) == (best, (0.0, losses[best]))
+
+
+def test_of_equals_the_earlier_is_best() -> None:
+    settings = Training(average=1, average_of="best")
+    assert averaged([(4, Quality(5.0, 1.0)), (8, Quality(5.0, 1.0))], settings) == [(4, Quality(5.0, 1.0))]
+    assert averaged([(4, Quality(5.0)), (8, Quality(5.0, 1.0))], settings) == [(8, Quality(5.0, 1.0))]
 
 
 def test_a_checkpoint_of_another_model(tmp_path: Path) -> None:
