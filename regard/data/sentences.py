@@ -19,6 +19,10 @@ CLOSING_GUILLEMET = re.compile(r"\s?[»›]+")  # « Bonjour ! » in French
 WORD = re.compile(r"[^\s\"'„“”‚‘’«»()\[\]{}¿¡…]+$")
 OPENERS = re.compile(r"[\"'„“”‚‘’«»(\[{¿¡—–\-*•\s]*")
 NEXT_WORD = re.compile(r"[^\W\d_]+")
+GLUED = re.compile(
+    r"[^\W\d_]{2,40}(?=[\s,;:!?…'’]|\.(?!\w)|$)"
+)  # a word that no name of a file or a function goes on from
+WHOLE = re.compile(r"[^\W\d_]+(?:[-!?][^\W\d_]+)*")  # no part of an address
 INITIALS = re.compile(r"(?:^|\s)\w\.\s?$")  # the z. of z. B.
 ROMAN = re.compile(r"[IVXLC]{1,7}$")
 QUOTED_ON = re.compile(r"(?:と|って|라고|하고|이라)")  # 「…。」と言った goes on
@@ -179,8 +183,8 @@ def _boundary(text: str, mark: re.Match[str], end: int, code: str, lower: bool) 
     bare = mark.end() == mark.end("latin") if mark["latin"] else False
     if mark["wide"] is not None:
         return 0 if QUOTED_ON.match(text, end) and mark.end() > mark.end("wide") else end
-    if end == mark.end():  # no space behind it: only Hangul is written so, 했어요.그래서
-        return end if bare and _is_hangul(text[mark.start() - 1 : mark.start()]) and _is_hangul(text[end]) else 0
+    if end == mark.end():  # no space behind it
+        return end if bare and _ends_without_space(text, mark, code) else 0
     if code != "de" and (closing := CLOSING_GUILLEMET.match(text, mark.end())):
         end = SPACE.match(text, closing.end()).end()  # type: ignore[union-attr]
         if end == len(text):
@@ -219,6 +223,23 @@ def _ends(text: str, stop: int, end: int, code: str) -> bool:
     if word.isdecimal() and len(word) <= 3:
         return _number_ends(before[: found.start()], next_word, starts, code)
     return True
+
+
+def _ends_without_space(text: str, mark: re.Match[str], code: str) -> bool:
+    """Hangul is often written so, 했어요.그래서; and the space may be forgotten: Hunger.Wo bist du? Behind a full stop only a word that
+    begins many sentences tells, since Node.Js, threading.Thread and Amazon.De are names; behind other marks any capitalised word."""
+    last, ahead = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + LOOK_BACK]
+    if _is_hangul(last) and _is_hangul(ahead[:1]):
+        return True
+    word, following = WORD.search(text[max(0, mark.start() - LOOK_BACK) : mark.start()]), GLUED.match(ahead)
+    if not last.islower() or word is None or not WHOLE.fullmatch(word[0]) or following is None:
+        return False
+    if not (following[0][0].isupper() and following[0][1:].islower()):
+        return False
+    if "." not in mark["latin"]:
+        return True
+    starts = following[0].lower() in RULES.get(code, ANY).starters
+    return mark["latin"] == "." and starts and _ends(text, mark.start(), mark.end(), code)
 
 
 def _number_ends(before: str, next_word: str, starts: bool, code: str) -> bool:

@@ -31,6 +31,8 @@ EXAMPLES = {
         "Was?! |Wirklich... |Ja.",
         "1. Einleitung",
         "Wir kauften Brot, Milch usw. |Dann gingen wir.",
+        "Ich habe Hunger.|Wo bist du?|Hier!|Komm doch.|Ja, jetzt!",
+        "Ich mag Node.Js und z.B.Ein Buch von Dr.Müller, Amazon.De, Index.Html?Wo=Da, www.Das.De, 3.Mai, Yahoo!.",
     ],
     "en": [
         "Mr. Smith went to Washington D.C. yesterday. |He came back.",
@@ -38,6 +40,7 @@ EXAMPLES = {
         "The U.S. President spoke.",
         'He said "Stop." |Then he left.',
         "No. |I don't.",
+        "I am hungry.|Where are you?|It's late.|The class threading.Thread, not collections.The_Counter or this.That()",
         "See No. 5. |It is good.",
         "So do I. |He left.",
         "At 5 p.m. we left. |It rained.",

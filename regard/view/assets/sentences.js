@@ -16,6 +16,7 @@ const MARKS = {
   word: pattern(`[^${WHITE}"'„“”‚‘’«»()\\[\\]{}¿¡…]+$`, "u"),
   openers: pattern(`["'„“”‚‘’«»(\\[{¿¡—–\\-*•${WHITE}]*`),
   nextWord: pattern("[\\p{L}\\p{Nl}\\p{No}]+"),
+  glued: pattern(`[\\p{L}\\p{Nl}\\p{No}]{2,40}(?=[${WHITE},;:!?…'’]|\\.(?![\\p{L}\\p{N}_])|$)`),
   initials: pattern(`(?:^|[${WHITE}])[\\p{L}\\p{N}_]\\.[${WHITE}]?$`, "u"),
   roman: pattern("^[IVXLC]{1,7}$", "u"),
   quotedOn: pattern("(?:と|って|라고|하고|이라)"),
@@ -61,7 +62,7 @@ function boundary(text, mark, end, rules, lower) {
   if (lines !== undefined) return endsAtLine(text, mark.index, lines, end) ? end : 0;
   if (wide !== undefined) return matchEnd(MARKS.quotedOn, text, end) >= 0 && mark[0].length > wide.length ? 0 : end;
   const bare = mark[0].length === latin.length;
-  if (end === markEnd) return bare && isHangul(text[mark.index - 1]) && isHangul(text[end]) ? end : 0; // 했어요.그래서
+  if (end === markEnd) return bare && endsWithoutSpace(text, mark.index, latin, rules) ? end : 0;
   const closing = rules.code === "de" ? -1 : matchEnd(MARKS.guillemet, text, markEnd);
   const begin = closing < 0 ? end : matchEnd(MARKS.space, text, closing);
   if (begin === text.length) return 0;
@@ -95,6 +96,20 @@ function stopEnds(text, stop, end, rules) {
   if (rules.maybe.includes(name) || dotted || (word.length > 1 && MARKS.roman.test(word))) return starts;
   if (/^\p{Nd}{1,3}$/u.test(word)) return numberEnds(before.slice(0, found.index), next, starts, rules);
   return true;
+}
+
+// 했어요.그래서, or a space that was forgotten: Hunger.Wo bist du? Behind a full stop only a word that begins many sentences tells.
+/** @type {(text: string, stop: number, latin: string, rules: SentenceRules) => boolean} */
+function endsWithoutSpace(text, stop, latin, rules) {
+  const ahead = text.slice(stop + latin.length, stop + latin.length + LOOK_BACK);
+  if (isHangul(text[stop - 1]) && isHangul(ahead[0])) return true;
+  const word = MARKS.word.exec(text.slice(Math.max(0, stop - LOOK_BACK), stop))?.[0] ?? "";
+  const next = ahead.slice(0, Math.max(0, matchEnd(MARKS.glued, ahead, 0)));
+  if (!/^(?:[\p{L}\p{Nl}\p{No}]+[-!?])*[\p{L}\p{Nl}\p{No}]*\p{Ll}$/u.test(word) || !/^\p{Lu}\p{Ll}+$/u.test(next))
+    return false;
+  if (!latin.includes(".")) return true;
+  const starts = rules.starters.includes(next.toLowerCase());
+  return latin === "." && starts && stopEnds(text, stop, stop + 1, rules);
 }
 
 // Whether `25.` ends a sentence rather than numbering a list's item or being an ordinal.
