@@ -45,8 +45,7 @@ def train(seconds: float) -> None:
     from regard.config import recipes
     from regard.tasks.registry import find_task
     from regard.training.distributed import ALONE
-    from regard.training.optimizer import build_optimizer
-    from regard.training.update import Objective, take_update
+    from regard.training.update import Objective, build_optimizer, take_update
 
     keep_memory()
     recipe: Any = recipes.load(ROOT / "regard/bundled/quickstart.toml")

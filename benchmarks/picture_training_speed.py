@@ -29,9 +29,8 @@ from regard.config import recipes
 from regard.tasks.registry import build
 from regard.training.distributed import Processes
 from regard.training.loss import smoothed_loss
-from regard.training.optimizer import build_optimizer
 from regard.training.trainable import MicroBatch
-from regard.training.update import Objective, take_update
+from regard.training.update import Objective, build_optimizer, take_update
 
 SIDE, LABELS = 28, 10
 CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}

@@ -25,8 +25,7 @@ from regard.tasks.starting import freeze, read_start
 from regard.training.distributed import ALONE
 from regard.training.log import require_tensorboard
 from regard.training.memory import GIGA, kept_for_backward, needed_memory, require_memory, whole_memory
-from regard.training.optimizer import build_optimizer
-from regard.training.update import Objective, take_update
+from regard.training.update import Objective, build_optimizer, take_update
 
 DRY_RUN_TOKENS = 2_048  # at most, so that a large recipe is tried in seconds on a laptop
 

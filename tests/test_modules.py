@@ -15,12 +15,11 @@ import regard
 from regard import Translator, config
 from regard.tasks.translation.training import translation_loss
 from regard.training.distributed import ALONE
-from regard.training.optimizer import build_optimizer
 from regard.training.trainable import MicroBatch
-from regard.training.update import Objective, take_update
+from regard.training.update import Objective, build_optimizer, take_update
 from tests.test_imports import PACKAGE
 
-MOST_IN_A_TRANSLATION, MOST_WITH_CTRANSLATE2, MOST_IN_AN_UPDATE = 29, 17, 15
+MOST_IN_A_TRANSLATION, MOST_WITH_CTRANSLATE2, MOST_IN_AN_UPDATE = 28, 15, 14
 """As many as there are today: who makes them fewer lowers these."""
 
 

@@ -17,7 +17,7 @@ from regard.config import Recipe, recipes
 from regard.runs import initial_model
 from regard.tasks.registry import find_task, prepare
 from regard.tasks.translation.training import TranslationTraining
-from regard.training.optimizer import build_optimizer
+from regard.training.update import build_optimizer
 
 
 def recipe_of(job: Job) -> Recipe:

@@ -1,5 +1,6 @@
 """Ways to go on, proposed at each step of the search: greedy the most probable token, a beam the likeliest hypotheses side by
 side (Wu et al., 2016, section 7; the paper's section 6.1), sampling a draw that is the same whatever else is in the batch.
+Before that, `Constraints` say what may not be written.
 
 S sentences · W hypotheses per sentence · C candidates per sentence · V vocabulary · T tokens written
 K = 2 × beam · B blocks of the vocabulary · P independent samples per sentence, of which W is 1 at the first step, P afterwards
@@ -14,10 +15,11 @@ import numpy
 import torch
 from torch import Tensor
 
-from regard.decoding.constraints import NEVER
-from regard.decoding.options import Search
+from regard.decoding.options import Search, SpecialTokens
 from regard.decoding.steppable import State
 
+NEVER = float("-inf")
+FREE = -1
 BLOCK = 64
 COLDEST, HOTTEST = 1e-30, 1e30  # what a float32 can be divided by; beyond, nothing would change
 
@@ -145,3 +147,39 @@ def _uniform(options: Search, limits: Tensor, seeds: Sequence[int]) -> Tensor:
             numbers[sentence, sample] = numpy.random.Generator(stream).random(steps)
     # Cut to the 24 bits of a float32, since rounding could give 1.
     return torch.from_numpy(numpy.floor(numbers * 2**24) / 2**24).float().to(limits.device)
+
+
+class Constraints:
+    """Forced prefixes, no repeated n-gram, and never a start, padding or unknown token.
+
+    They act on log-probabilities, which stay the model's for all that remains.
+    """
+
+    def __init__(
+        self, special: SpecialTokens, no_repeat_ngram: int, prefixes: Sequence[Sequence[int]], device: torch.device
+    ) -> None:
+        self.special = special
+        self.no_repeat_ngram = no_repeat_ngram
+        self.suppressed = torch.tensor(sorted(special.suppressed), dtype=torch.long, device=device)
+        longest = max(map(len, prefixes), default=0)
+        filled = [[*prefix, *[FREE] * (longest - len(prefix))] for prefix in prefixes]
+        self.forced = torch.tensor(filled, dtype=torch.long, device=device).view(len(prefixes), longest)
+
+    def apply(self, scores: Tensor, tokens: Tensor, sentences: Tensor) -> Tensor:
+        """Log-probabilities [S, W, V], written on, with -inf for what may not follow `tokens` [S, W, T]."""
+        written = tokens.size(-1)
+        forced = self.forced[sentences, written] if written < self.forced.size(1) else None  # [S]
+        if forced is not None:
+            index = forced.clamp(min=0).view(-1, 1, 1).expand(-1, scores.size(1), 1)  # [S, W, 1]
+            only = torch.full_like(scores, NEVER).scatter_(2, index, scores.gather(2, index))
+        scores.index_fill_(2, self.suppressed, NEVER)
+        if 0 < self.no_repeat_ngram <= written:
+            scores.scatter_(2, self._repeating(tokens), NEVER)
+        return scores if forced is None else torch.where((forced == FREE).view(-1, 1, 1), scores, only)
+
+    def _repeating(self, tokens: Tensor) -> Tensor:
+        """Tokens that would repeat an n-gram, [S, W, T - n + 1]; padding, which is forbidden anyway, elsewhere."""
+        ngrams = tokens.unfold(2, self.no_repeat_ngram, 1)  # [S, W, T - n + 1, n]
+        recent = tokens[:, :, tokens.size(2) - self.no_repeat_ngram + 1 :]  # [S, W, n - 1]
+        again = (ngrams[..., :-1] == recent.unsqueeze(2)).all(-1)  # [S, W, T - n + 1]
+        return ngrams[..., -1].masked_fill(~again, self.special.pad)

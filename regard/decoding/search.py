@@ -14,16 +14,17 @@ from torch import Tensor
 
 from regard.cancellation import check_cancelled
 from regard.decoding.candidates import (
+    NEVER,
     ActiveHypotheses,
     Candidates,
     Choose,
+    Constraints,
     StepCallback,
     StoppingCriterion,
     at_random,
     likeliest,
     most_probable,
 )
-from regard.decoding.constraints import NEVER, Constraints
 from regard.decoding.options import Hypothesis, Search, SpecialTokens
 from regard.decoding.steppable import State, Steppable
 from regard.errors import UsageError

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from regard.decoding.candidates import Candidates
-from regard.decoding.constraints import NEVER
+from regard.decoding.candidates import NEVER, Candidates
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,11 @@ from regard.errors import TrainingError
 from regard.training.averaging import MovingAverage, Quality
 from regard.training.distributed import Processes, Unsharded, spread, whole
 from regard.training.log import TrainingLog
-from regard.training.optimizer import build_optimizer
 from regard.training.run_folder import RunFolder
 from regard.training.stopping import StopRequest
 from regard.training.trainable import Trainable
 from regard.training.training_state import Progress
-from regard.training.update import Objective, Update, take_update
+from regard.training.update import Objective, Update, build_optimizer, take_update
 
 Found = TypeVar("Found")
 Listener: TypeAlias = Callable[[dict[str, Any]], object]

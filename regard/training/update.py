@@ -1,4 +1,4 @@
-"""One update of the weights, true of any model and task: what the loop repeats, and the dry run and the race try.
+"""One update of the weights by AdamW, true of any model and task: what the loop repeats, and the dry run and the race try.
 
 Everything random in it follows from the seed, the update's number and that of the micro-batch.
 """
@@ -16,8 +16,31 @@ from regard.config import Training
 from regard.errors import TrainingError
 from regard.training.distributed import Processes, without_exchange
 from regard.training.loss import Loss
-from regard.training.optimizer import learning_rate
 from regard.training.trainable import MicroBatch
+
+
+def build_optimizer(model: nn.Module, settings: Training) -> torch.optim.AdamW:
+    """Matrices decay, vectors (biases, norms) do not."""
+    matrices = [parameter for parameter in model.parameters() if parameter.ndim >= 2]
+    vectors = [parameter for parameter in model.parameters() if parameter.ndim < 2]
+    groups = [
+        {"params": matrices, "weight_decay": settings.weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=0.0, betas=settings.betas, eps=settings.epsilon, fused=True)
+
+
+def learning_rate(settings: Training, update: int) -> float:
+    """The rate of the given update, counted from 1: a straight rise over the warm-up, then the schedule."""
+    peak, warmup = settings.learning_rate, settings.warmup
+    if update <= warmup:
+        return peak * update / warmup
+    if settings.schedule == "inverse-sqrt":  # the paper's section 5.3, with the peak as the free constant
+        return peak * math.sqrt(max(warmup, 1) / update)
+    if settings.schedule == "constant":
+        return peak
+    left = max(0.0, (settings.updates - update) / max(1, settings.updates - warmup))  # 1 → 0
+    return peak * (left if settings.schedule == "linear" else (1 - math.cos(math.pi * left)) / 2)
 
 
 class Objective(nn.Module):

@@ -14,8 +14,7 @@ from torch import Tensor
 from regard import config
 from regard.attention.multi_head import MultiHead
 from regard.attention.scaled_dot import attend_fused
-from regard.decoding.candidates import likeliest
-from regard.decoding.constraints import Constraints
+from regard.decoding.candidates import Constraints, likeliest
 from regard.decoding.options import Hypothesis, Search
 from regard.decoding.search import search, search_loop
 from regard.models.encoder_decoder import EncoderDecoder as Model

@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from regard.decoding.candidates import BLOCK, largest, likeliest
-from regard.decoding.constraints import Constraints
+from regard.decoding.candidates import BLOCK, Constraints, largest, likeliest
 from regard.decoding.options import Hypothesis, Search
 from regard.decoding.search import search, search_loop
 from regard.errors import UsageError

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from regard.config import Training
-from regard.training.optimizer import build_optimizer, learning_rate
+from regard.training.update import build_optimizer, learning_rate
 from tests.training.stand_in import small
 
 SCHEDULES = ("inverse-sqrt", "cosine", "linear", "constant")

@@ -26,8 +26,7 @@ def first_updates(recipe: config.Recipe) -> int:
     from regard.runs import initial_model
     from regard.tasks.registry import find_task, prepare
     from regard.training.distributed import ALONE
-    from regard.training.optimizer import build_optimizer
-    from regard.training.update import Objective, take_update
+    from regard.training.update import Objective, build_optimizer, take_update
 
     keep_memory()
     settings = recipe.training

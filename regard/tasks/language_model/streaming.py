@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from regard.data.tokenizer import END, START, UNKNOWN
-from regard.decoding.candidates import ActiveHypotheses, Candidates, StoppingCriterion
-from regard.decoding.constraints import NEVER
+from regard.decoding.candidates import NEVER, ActiveHypotheses, Candidates, StoppingCriterion
 from regard.models.language_model import LanguageModel
 
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
