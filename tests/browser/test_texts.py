@@ -39,6 +39,10 @@ def test_a_language_model_shows_what_it_expected(open_page: Open, tmp_path: Path
     assert chosen(page) == "⏎"
     page.keyboard.press("Home")
     assert chosen(page) == "A"
+    assert page.evaluate("location.hash") == "#surprise/A"
+    go_to(page, "look")
+    expect(page.locator(".token[aria-pressed=true]")).to_have_text("A")
+    go_to(page, "writing")
     page.locator("#language-ko").click()
     expect(page.locator("#view h2").first).to_contain_text("뜻밖")
 
@@ -79,7 +83,14 @@ def test_a_classifier_shows_its_maps(open_page: Open, tmp_path: Path) -> None:
     assert set(attributes(page, "[data-name=attention] .shaded > span", "class")) == {"for"}
     assert texts(page, ".labels .bars th") == ["good", "bad"]
     expect(page.locator("#translation")).to_have_text("good: 90.0 %")
+    expect(page.locator(".weighed [aria-current] th")).to_have_text("soup")  # it opens on the strongest word
+    assert attributes(page, ".weighed tr[data-word] i", "class") == sides
+    page.locator("[data-name=gradient] [data-word='4']").click()
+    assert page.evaluate("location.hash") == "#decision/bad"
+    page.reload()
+    expect(page.locator(".weighed [aria-current] th")).to_have_text("bad")
     go_to(page, "look")
+    expect(page.locator(".token[aria-pressed=true]")).to_have_text("bad")
     assert ink(page, ".overview .head canvas") > 0
     page.get_by_role("button", name="Layer 1, Head 3").click()
     expect(page.locator(".weights .muted")).to_have_text("Layer 1, Head 3")

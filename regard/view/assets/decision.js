@@ -9,6 +9,15 @@ const DECISION = {
     gradient: { en: "Gradient × input: for and against", ko: "기울기 × 입력: 라벨에 유리한 단어와 불리한 단어" },
     ngrams: { en: "N-grams: for and against", ko: "n-gram: 라벨에 유리한 단어와 불리한 단어" },
   },
+  weighed: { en: "Which words spoke for “{0}”, and which against it", ko: "“{0}”에 유리한 단어와 불리한 단어" },
+  hint: {
+    en: "The strongest words, in the order of the text. Choose one by pointing, tapping or with the arrow keys; Look and Walk then show it.",
+    ko: "영향이 가장 큰 단어를 글의 순서대로 보여 줍니다. 누르거나 화살표 키로 고르면 살펴보기와 따라가기에서도 그 단어가 나옵니다.",
+  },
+  pro: { en: "for", ko: "유리" },
+  contra: { en: "against", ko: "불리" },
+  least: { en: "little", ko: "적음" },
+  most: { en: "most", ko: "많음" },
   strongest: { en: "The strongest n-grams, in log-odds", ko: "기여가 가장 큰 n-gram(로그 오즈)" },
   left: { en: "left out", ko: "생략" },
   window: { en: "Window {0} of {1}", ko: "창 {1}개 가운데 {0}번째" },
@@ -30,6 +39,110 @@ const DECISION = {
   },
 };
 const MOST_LABELS = 12; // a classifier may know hundreds
+const MOST_WORDS = 12; // with a bar of their own
+
+// What words are weighed by: what speaks for and against, if there is such a number.
+/** @type {(decision: Decision) => keyof Decision["words"] | undefined} */
+const weighedBy = ({ words }) => /** @type {const} */ (["gradient", "ngrams", "attention"]).find((name) => words[name]);
+
+// The strongest words, in the order of the text.
+/** @type {(scene: Scene, values: number[]) => number[]} */
+const strongestWords = (scene, values) =>
+  [...scene.source.words.keys()]
+    .filter((word) => !isSpecial(scene.source.tokens[scene.source.words[word].first]))
+    .sort((one, other) => Math.abs(values[other]) - Math.abs(values[one]))
+    .slice(0, MOST_WORDS)
+    .sort((one, other) => one - other);
+
+// The word that is chosen: at first the strongest.
+/** @type {(scene: Scene, decision: Decision) => number} */
+function chosenWord(scene, decision) {
+  const { query } = page.choice;
+  const { words } = scene.source;
+  const found = words.findIndex(({ first, end }) => query !== null && first <= query && query < end);
+  const name = weighedBy(decision);
+  const values = (name && decision.words[name]) ?? [];
+  if (found >= 0 || !values.length) return found;
+  return strongestWords(scene, values).reduce(
+    (best, word) => (best < 0 || Math.abs(values[word]) > Math.abs(values[best]) ? word : best),
+    -1,
+  );
+}
+
+// Mark a word wherever it stands.
+/** @type {(root: HTMLElement, scene: Scene, word: number) => void} */
+function chooseWord(root, scene, word) {
+  const chosenOne = scene.source.words[word];
+  if (!chosenOne) return;
+  page.choice.query = chosenOne.first;
+  /** @type {NodeListOf<HTMLElement>} */
+  const marks = root.querySelectorAll("[data-word]");
+  for (const each of marks)
+    if (each.dataset.word === String(word)) each.setAttribute("aria-current", "true");
+    else each.removeAttribute("aria-current");
+}
+
+// A bar for each of the strongest words: to the right what speaks for the label, to the left what speaks against it.
+/** @type {(scene: Scene, decision: Decision) => HTMLElement | null} */
+function drawWeighed(scene, decision) {
+  const name = weighedBy(decision);
+  const values = (name && decision.words[name]) ?? [];
+  if (!name || !values.length) return null;
+  const shown = strongestWords(scene, values);
+  const most = Math.max(...shown.map((word) => Math.abs(values[word]))) || 1;
+  const rows = shown.map((word) =>
+    make(
+      "tr",
+      { data: { word } },
+      make("th", { scope: "row" }, make("bdi", {}, scene.source.words[word].text)),
+      make(
+        "td",
+        {},
+        make("i", {
+          class: values[word] < 0 ? "against" : "for",
+          style: { "--part": (Math.abs(values[word]) / most).toFixed(4) },
+        }),
+      ),
+      make("td", {}, name === "attention" ? percentage(values[word]) : withSign(values[word])),
+    ),
+  );
+  const sides = name === "attention" ? [] : [say(DECISION.contra), say(DECISION.pro)];
+  return make(
+    "section",
+    { class: "weighed" },
+    make("h2", {}, say(DECISION.weighed, decision.label)),
+    make("p", { class: "muted" }, say(DECISION.hint)),
+    make(
+      "table",
+      { class: name === "attention" ? "bars" : "bars diverging" },
+      sides.length > 0 &&
+        make(
+          "tr",
+          { class: "sides", "aria-hidden": "true" },
+          make("td"),
+          make("td", {}, ...sides.map((side) => make("span", {}, side))),
+          make("td"),
+        ),
+      ...rows,
+    ),
+  );
+}
+
+// What the shades mean, beside what they shade.
+/** @type {(name: keyof Decision["words"]) => HTMLElement} */
+function drawKey(name) {
+  const depths = name === "attention" ? [0, 0.25, 0.5, 0.75, 1] : [-1, -0.5, 0, 0.5, 1];
+  const [low, high] = name === "attention" ? [DECISION.least, DECISION.most] : [DECISION.contra, DECISION.pro];
+  return make(
+    "p",
+    { class: "key muted", "aria-hidden": "true" },
+    say(low),
+    ...depths.map((depth) =>
+      make("i", { class: depth < 0 ? "against" : "for", style: { "--depth": Math.abs(depth) } }),
+    ),
+    say(high),
+  );
+}
 
 // A number with its sign; what rounds to nothing has none.
 /** @type {(value: number) => string} */
@@ -78,6 +191,7 @@ function drawShaded(scene, decision, name) {
         {
           class: values[index] < 0 ? "against" : "for",
           title: name === "attention" ? percentage(values[index]) : withSign(values[index]),
+          data: { word: index },
           style: { "--depth": depth.toFixed(3) },
         },
         isSpecial(tokens[first]) ? readable(tokens[first]) : text,
@@ -94,12 +208,40 @@ function drawShaded(scene, decision, name) {
       { class: "shaded", dir: "auto", tabindex: 0, role: "group", "aria-label": say(DECISION.words[name]) },
       ...parts,
     ),
+    drawKey(name),
   );
+}
+
+// Pointer and arrow keys → a word.
+/** @type {(root: HTMLElement, scene: Scene, decision: Decision) => void} */
+function followWords(root, scene, decision) {
+  /** @type {(word: number) => void} */
+  const choose = (word) => {
+    chooseWord(root, scene, Math.min(scene.source.words.length - 1, Math.max(0, word)));
+    writeAddress();
+  };
+  root.addEventListener("click", (event) => {
+    const word = /** @type {HTMLElement | null | undefined} */ (targetOf(event)?.closest("[data-word]"))?.dataset.word;
+    if (word !== undefined) choose(Number(word));
+  });
+  root.addEventListener("keydown", (event) => {
+    const along = stepOf(event, "ltr")?.[1];
+    if (!along || !targetOf(event)?.matches(".shaded")) return;
+    event.preventDefault();
+    choose(chosenWord(scene, decision) + along);
+  });
+  chooseWord(root, scene, chosenWord(scene, decision));
 }
 
 view({
   id: "decision",
   title: DECISION.title,
+  parts: {
+    write: (scene) => placeParts(scene.source, page.choice.query),
+    read(scene, [word]) {
+      page.choice.query = placeNamed(scene.source, word);
+    },
+  },
   available: (scene) => Boolean(scene?.decision),
   draw(root, scene) {
     const { decision } = scene;
@@ -118,6 +260,7 @@ view({
         ),
         more > 0 && make("p", { class: "muted" }, say(DECISION.more, more.toLocaleString("en"))),
       ),
+      drawWeighed(scene, decision) ?? "",
       make(
         "section",
         { class: "words" },
@@ -141,7 +284,8 @@ view({
           ),
         ),
       );
-    root.append(make("p", { class: "muted note" }, say(DECISION.note)));
+    root.append(make("p", { class: "muted note" }, say(DECISION.note)), takeButtons(root, "regard-decision"));
+    followWords(root, scene, decision);
     if (namesOf(scene.attention).length === 0) {
       const { mapped, words } = decision;
       const reason = !mapped ? DECISION.unmapped : words.attention ? DECISION.pooled : DECISION.without;

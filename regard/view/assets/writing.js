@@ -35,6 +35,7 @@ const WRITING = {
 };
 const MOST_BITS = 12;
 const SHOWN = 8;
+const MOST_JOINED = 8; // tokens that stand in one line; more are a script without spaces
 /** @type {(scene: Scene, place: number) => number} */
 const bitsOf = (scene, place) => -Math.log2(Math.max(scene.alternatives[place].probability, 1e-12));
 /** @type {(token: string) => string} */
@@ -52,8 +53,11 @@ const chosen = { scene: null, place: 0, layer: null, head: null };
 function settleWriting(scene) {
   if (chosen.scene === scene) return;
   const places = scene.target.tokens.map((_, place) => place);
-  chosen.place = places.reduce((worst, place) => (bitsOf(scene, place) > bitsOf(scene, worst) ? place : worst), 0);
+  const pinned = page.choice.query !== null && page.choice.query < places.length ? page.choice.query : null;
+  chosen.place =
+    pinned ?? places.reduce((worst, place) => (bitsOf(scene, place) > bitsOf(scene, worst) ? place : worst), 0);
   chosen.scene = scene;
+  page.choice.query = chosen.place; // the other views open on it, too
   const layers = scene.attention.decoder?.weights.shape[0] ?? 0;
   if (chosen.layer !== null && chosen.layer >= layers + Number(Boolean(scene.surprise?.pointed))) chosen.layer = null;
   if (chosen.head !== null && chosen.head >= (scene.attention.decoder?.weights.shape[1] ?? 0)) chosen.head = null;
@@ -101,27 +105,34 @@ function textSection(scene) {
   );
   /** @type {(Node | string)[]} */
   const parts = [make("span", { class: "token begin", data: { key: 0 } }, say(WRITING.begin))];
-  tokens.forEach((token, place) => {
-    const ends = token === "</s>";
-    if (token.startsWith("▁") && place > 0) parts.push(" ");
+  /** @type {(token: string, place: number) => HTMLElement} */
+  const button = (token, place) =>
+    make(
+      "button",
+      {
+        ...tokenLook(token, "token"),
+        type: "button",
+        data: { place, key: place + 1 },
+        "aria-label": `${textName(token)}, ${say(WRITING.bits, bitsOf(scene, place).toFixed(1))}`,
+        style: { "--surprise": Math.min(1, bitsOf(scene, place) / MOST_BITS) },
+        onmouseenter: () => select(scene, place),
+        onfocus: () => keep(scene, place),
+        onclick: () => keep(scene, place),
+      },
+      token === "</s>" ? "⏎" : readable(token),
+    );
+  // A line may be broken between words, not within one.
+  for (const { first, end } of scene.target.words) {
+    if (tokens[first].startsWith("▁") && first > 0) parts.push(" ");
     parts.push(
       make(
-        "button",
-        {
-          ...tokenLook(token, "token"),
-          type: "button",
-          data: { place, key: place + 1 },
-          "aria-label": `${textName(token)}, ${say(WRITING.bits, bitsOf(scene, place).toFixed(1))}`,
-          style: { "--surprise": Math.min(1, bitsOf(scene, place) / MOST_BITS) },
-          onmouseenter: () => select(scene, place),
-          onfocus: () => select(scene, place),
-          onclick: () => select(scene, place),
-        },
-        ends ? "⏎" : readable(token),
+        "span",
+        { class: end - first <= MOST_JOINED && "word" },
+        ...tokens.slice(first, end).map((token, place) => button(token, first + place)),
       ),
     );
-    if (ends) parts.push(make("br"));
-  });
+    if (tokens[end - 1] === "</s>") parts.push(make("br"));
+  }
   const flow = make(
     "div",
     {
@@ -270,17 +281,36 @@ function drawPanel(scene) {
 function select(scene, place) {
   if (place === chosen.place) return;
   chosen.place = place;
+  page.choice.query = place;
   drawPanel(scene);
+}
+
+// What was chosen on purpose stands in the address, too.
+/** @type {(scene: Scene, place: number) => void} */
+function keep(scene, place) {
+  select(scene, place);
+  writeAddress();
 }
 
 view({
   id: "writing",
   address: "surprise",
   title: WRITING.title,
+  parts: {
+    write: (scene) => placeParts(scene.target, chosen.scene === scene ? chosen.place : page.choice.query),
+    read(scene, [token]) {
+      page.choice.query = placeNamed(scene.target, token);
+      chosen.scene = null;
+    },
+  },
   available: (scene) => Boolean(scene?.surprise),
   draw(root, scene) {
     settleWriting(scene);
-    root.append(textSection(scene), make("section", { class: "panel", id: "panel" }));
+    root.append(
+      textSection(scene),
+      make("section", { class: "panel", id: "panel" }),
+      takeButtons(root, "regard-surprise"),
+    );
     drawPanel(scene);
   },
 });
