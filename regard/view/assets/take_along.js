@@ -174,7 +174,8 @@ function save(content, name) {
 /** @type {(drawing: SVGSVGElement) => Promise<Blob>} */
 async function pictureFile(drawing) {
   const picture = new Image();
-  picture.src = `data:image/svg+xml,${encodeURIComponent(new XMLSerializer().serializeToString(drawing))}`;
+  const drawn = encodeURIComponent(new XMLSerializer().serializeToString(drawing));
+  picture.setAttribute("src", `data:image/svg+xml,${drawn}`);
   await picture.decode();
   const canvas = make("canvas", { width: picture.width * TAKE_SCALE, height: picture.height * TAKE_SCALE });
   penOf(canvas).drawImage(picture, 0, 0, canvas.width, canvas.height);
