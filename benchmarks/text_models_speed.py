@@ -45,9 +45,8 @@ from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.training import language_loss
 from regard.tasks.registry import build
 from regard.training.distributed import ALONE
-from regard.training.optimizer import build_optimizer
 from regard.training.trainable import MicroBatch
-from regard.training.update import Objective, take_update
+from regard.training.update import Objective, build_optimizer, take_update
 
 HERE = Path(__file__).resolve().parent
 WIDTH, FEED_FORWARD, HEADS, LAYERS, POSITIONS = 256, 1_024, 4, 4, 512
