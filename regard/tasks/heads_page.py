@@ -189,8 +189,8 @@ def _sections(found: HeadImportance) -> Iterator[str]:
             cells = []
             for value, cost, marked in zip(row, found.loss(row), beyond[kind][layer], strict=True):
                 loss = float(cost) / worst
-                classes = " ".join(name for name, holds in (("deep", loss > 0.5), ("marked", marked)) if holds)
-                cells.append(f"<td class='{classes}' style='--loss: {loss:.3f}'>{shown(value)}</td>")
+                mark = " class='marked'" if marked else ""
+                cells.append(f"<td{mark} style='--loss: {loss:.3f}'>{shown(value)}</td>")
             name = both((f"layer {layer + 1}", f"{layer + 1}층"))
             rows.append(f"<tr><th scope='row'>{name}</th>{''.join(cells)}</tr>")
         yield (

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from regard.tasks.translation.attention import Attention
 from regard.view.scenes import render, write_page
+from regard.view.words import words_of
 from tests.browser.conftest import Open
 from tests.browser.reading import NARROW, attributes, fits, until
 from tests.view.pages import SOURCE, TARGET, at_random
@@ -112,6 +113,14 @@ def test_the_decoder_looks_at_what_it_has_read(open_page: Open, demo_page: Path,
     assert any(depths(page, "key")[:3])
     keys = [text.strip() for text in page.locator(".token[data-side=key]").all_text_contents()]
     assert keys == [readable(token) for token in seen.read_tokens]
+    # In the map, what comes later is masked: that is no weight of 0. And "start" is not the word "start".
+    expect(page.locator(".heat .across bdi").first).to_have_text("⟨start⟩")
+    expect(page.locator(".heat .cell.hidden")).to_have_count(len(keys) * (len(keys) - 1) // 2)
+    page.locator("#words").click()
+    queries, read = (words_of(tokens) for tokens in seen.axes("decoder"))
+    later = sum(key.first >= query.end for query in queries for key in read)
+    expect(page.locator(".heat .cell.hidden")).to_have_count(later)
+    assert attributes(page, ".sentence", "lang") == ["de", "en"]
 
 
 def test_the_keyboard_does_what_the_pointer_does(open_page: Open, demo_page: Path) -> None:

@@ -29,10 +29,10 @@ ROUNDED = 0.5e-3 + 1e-5  # a third decimal, of a share in 65,535 steps
 
 
 def shown_map(page: Page) -> NDArray[np.float64]:
-    """All cells of the map, [queries, keys]."""
+    """All cells of the map, [queries, keys]; what a mask hides is no number, and got no weight."""
     rows = page.locator(".heat [role=row]").count()
     labels = attributes(page, ".heat .cell", "aria-label")
-    return np.array([float(label.rpartition(": ")[2]) for label in labels]).reshape(rows, -1)
+    return np.array([float(label.rpartition(": ")[2].replace("masked", "0")) for label in labels]).reshape(rows, -1)
 
 
 def map_of(seen: Attention, kind: str, layer: int, head: int | str, words: bool) -> NDArray[np.float64]:

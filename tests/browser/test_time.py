@@ -218,7 +218,7 @@ def read_weight(page: Page) -> tuple[int, int, float]:
     page.locator(".movie canvas").hover()
     said = page.locator(".movie .reading").text_content() or ""
     query, key, share = re.fullmatch(r"(\S+) → (\S+): (.*)", said).groups()  # type: ignore[union-attr]
-    names = [[token.replace("▁", "").replace("</s>", "end") for token in side] for side in (TARGET, SOURCE)]
+    names = [[token.replace("▁", "").replace("</s>", "⟨end⟩") for token in side] for side in (TARGET, SOURCE)]
     return names[0].index(query), names[1].index(key), number(share)
 
 
@@ -286,7 +286,7 @@ def test_the_map_of_the_movie_is_read_with_the_keyboard(open_page: Open, tmp_pat
     inset = page.evaluate("document.querySelector('.movie canvas').width / devicePixelRatio") * 0.35
     x = box["x"] + (inset if direction == "ltr" else box["width"] - inset)
     page.mouse.move(x, box["y"] + box["height"] - 10)
-    said = re.fullmatch(r"end → (\S+): (.*) %", reading.text_content() or "")
+    said = re.fullmatch(r"⟨end⟩ → (\S+): (.*) %", reading.text_content() or "")
     assert said is not None
     column = [token.replace("▁", "") for token in source].index(said[1])
     assert column < len(source) // 2

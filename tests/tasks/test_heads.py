@@ -129,7 +129,7 @@ def test_terminal_page_and_picture_show_the_same(tmp_path: Path) -> None:
     draw_heads(found, console)
     text = console.export_text()
     page = render_heads(found, "regard heads <x> && rm")
-    cells = re.findall(r"<td class='([^']*)' style='--loss: ([\d.]+)'>([^<]*)</td>", page)
+    cells = re.findall(r"<td( class='marked')? style='--loss: ([\d.]+)'>([^<]*)</td>", page)
     assert [cell[2] for cell in cells] == ["0.00", "−1.00", "−2.00"]
     assert [float(cell[1]) for cell in cells] == [0.0, 0.5, 1.0]
     assert ["marked" in cell[0] for cell in cells] == [False, True, False]

@@ -21,6 +21,7 @@ function unitsOf(side, asWords) {
       first,
       end,
       text: readable(text),
+      label: labelOf(text),
       look: tokenLook(text, "token"),
       open: !spaced || token.startsWith("▁") || isSpecial(token) || isSpecial(before),
     };
@@ -30,7 +31,7 @@ function unitsOf(side, asWords) {
 /**
  * @typedef {"query" | "key"} Row
  * @typedef {{ side: Row, index: number }} Place
- * @typedef {{ first: number, end: number, text: string, look: { class: string | null, title: string | null }, open: boolean }} Unit
+ * @typedef {{ first: number, end: number, text: string, label: string, look: { class: string | null, title: string | null }, open: boolean }} Unit
  * @typedef {{ name: string, map: Tensor, color: string }} Overlay what is drawn in one colour
  */
 class Band {
@@ -288,7 +289,6 @@ class Band {
     this.tokens.key.forEach((token, k) => {
       const depth = query === undefined ? 0 : shade(values[query * columns + k]);
       this.mark(token, depth, k === key);
-      token.classList.toggle("deep", depth > DEEP);
     });
     this.tokens.query.forEach((token, q) => {
       const depth = key === undefined ? 0 : shade(values[q * columns + key]);

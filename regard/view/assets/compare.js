@@ -76,8 +76,8 @@ function comparedMap(scene) {
     "div",
     { class: "scroller" },
     heatMap({
-      queries: queries.map((word) => readable(word.text)),
-      keys: keys.map((word) => readable(word.text)),
+      queries: queries.map((word) => labelOf(word.text)),
+      keys: keys.map((word) => labelOf(word.text)),
       map: mergeWords(map, queries, keys),
       label: say(COMPARE.map),
       edges: false,

@@ -148,6 +148,10 @@ function readable(token) {
   return token.replace(BYTE, "$1").replaceAll("▁", " ").trim() || "␣";
 }
 
+// The same where nothing but its letters can tell that it is no word: the mark of the end beside the word "end".
+/** @type {(token: string) => string} */
+const labelOf = (token) => (isSpecial(token) ? `⟨${readable(token)}⟩` : readable(token));
+
 // How it is set and explained: the attributes of an element that shows it.
 /** @type {(token: string, ...classes: string[]) => { class: string | null, title: string | null }} */
 const tokenLook = (token, ...classes) => ({

@@ -5,6 +5,7 @@ const HEAT = {
   coverage: { en: "coverage {0}", ko: "받은 어텐션 합계 {0}" },
   spread: { en: "entropy", ko: "엔트로피" },
   received: { en: "coverage", ko: "받은 어텐션 합계" },
+  hidden: { en: "masked", ko: "마스크로 가려짐" },
   strongest: { en: "Strongest", ko: "가장 큰 가중치" },
   edges: {
     en: "Bars: how spread out each row is (entropy), and how much each column received in all (coverage).",
@@ -13,11 +14,10 @@ const HEAT = {
 };
 const MOST_CELLS = 1500; // a larger map is one canvas: elements would make it slow
 const DENSE = 72; // with more rows or columns than this there is no room for labels
-const DEEP = 0.63; // darker shades carry text in the colour of the paper
-const UPRIGHT = /^[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60]+$/;
+const UPRIGHT = /^⟨?[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uff60]+⟩?$/;
 
 /** @type {(weight: number) => string} */
-const brief = (weight) => (weight >= 0.995 ? "1" : weight.toFixed(2).slice(1));
+const brief = (weight) => (weight >= 0.9995 ? "1" : weight.toFixed(weight < 0.995 ? 2 : 3).slice(1)); // .996 is not 1
 const OPACITIES = Uint8Array.from({ length: 1025 }, (_, step) => 255 * shade(step / 1024)); // long maps have many cells
 
 // A colour of the style sheet as three numbers; a canvas spells any colour as #rrggbb.
@@ -29,24 +29,29 @@ function channelsOf(name) {
   return [1, 3, 5].map((start) => parseInt(spelled.slice(start, start + 2), 16));
 }
 
-/** @type {(map: Tensor) => HTMLCanvasElement} */
-function thumbnail(map) {
+/** @typedef {(query: number, key: number) => boolean} Hidden whether a mask hides the key from the query */
+
+/** @type {(map: Tensor, hidden?: Hidden) => HTMLCanvasElement} */
+function thumbnail(map, hidden = () => false) {
   const [height, width] = map.shape;
   const canvas = make("canvas", { width, height, "aria-hidden": "true" });
   const context = penOf(canvas);
   const image = context.createImageData(width, height);
   const [red, green, blue] = channelsOf("--accent");
   const ink = (blue << 16) | (green << 8) | red;
+  const [grey] = channelsOf("--soft");
   const pixels = new Uint32Array(image.data.buffer);
   map.values.forEach((weight, place) => {
-    pixels[place] = (OPACITIES[Math.round(1024 * Math.min(1, weight))] << 24) | ink;
+    pixels[place] = hidden(Math.floor(place / width), place % width)
+      ? (70 << 24) | (grey << 16) | (grey << 8) | grey
+      : (OPACITIES[Math.round(1024 * Math.min(1, weight))] << 24) | ink;
   });
   context.putImageData(image, 0, 0);
   return canvas;
 }
 
-/** @type {(map: Tensor, queries: string[], keys: string[], name: string) => HTMLElement[]} */
-function cellsOf(map, queries, keys, name) {
+/** @type {(map: Tensor, queries: string[], keys: string[], name: string, hidden: Hidden) => HTMLElement[]} */
+function cellsOf(map, queries, keys, name, hidden) {
   return queries.map((query, q) =>
     make(
       "div",
@@ -57,10 +62,10 @@ function cellsOf(map, queries, keys, name) {
         return make(
           "span",
           {
-            class: depth > DEEP ? "cell deep" : "cell",
+            class: hidden(q, k) ? "cell hidden" : "cell",
             role: "gridcell",
             id: `${name}-${q}-${k}`,
-            "aria-label": `${query}, ${key}: ${weight.toFixed(3)}`,
+            "aria-label": `${query}, ${key}: ${hidden(q, k) ? say(HEAT.hidden) : weight.toFixed(3)}`,
             style: { "--shade": depth.toFixed(3) },
           },
           weight >= 0.005 ? brief(weight) : "",
@@ -81,9 +86,18 @@ function edgesOf(map) {
   return { entropies: Array.from({ length: rows }, (_, q) => entropy(map.at(q).values)), coverages: [...received] };
 }
 
-function legend() {
+/** @type {(masks: boolean) => HTMLElement} */
+function legend(masks) {
   const steps = Array.from({ length: 11 }, (_, step) => make("i", { style: { "--shade": shade(step / 10) } }));
-  return make("div", { class: "legend", "aria-hidden": "true" }, "0", make("div", {}, ...steps), "1");
+  return make(
+    "div",
+    { class: "legend", "aria-hidden": "true" },
+    "0",
+    make("div", {}, ...steps),
+    "1",
+    masks && make("i", { class: "hidden" }),
+    masks && say(HEAT.hidden),
+  );
 }
 
 /** @type {(kind: string, values: number[], most: number, text: Both) => HTMLElement} */
@@ -114,8 +128,8 @@ let mapsMade = 0;
 
 // A map with labels, edges, legend and a readout that follows pointer and keys; it tells of each move by a "point"
 // event. Leave the `edges` out where rows are no shares of 1.
-/** @type {(shown: { queries: string[], keys: string[], map: Tensor, label: string, queryTitle?: string, keyTitle?: string, edges?: boolean }) => HTMLElement} */
-function heatMap({ queries, keys, map, label, queryTitle = "", keyTitle = "", edges = true }) {
+/** @type {(shown: { queries: string[], keys: string[], map: Tensor, label: string, queryTitle?: string, keyTitle?: string, edges?: boolean, hidden?: Hidden }) => HTMLElement} */
+function heatMap({ queries, keys, map, label, queryTitle = "", keyTitle = "", edges = true, hidden = () => false }) {
   const [rows, columns] = map.shape;
   const name = `map-${mapsMade++}`;
   const isCanvas = rows * columns > MOST_CELLS;
@@ -130,7 +144,7 @@ function heatMap({ queries, keys, map, label, queryTitle = "", keyTitle = "", ed
       role: isCanvas ? "img" : "grid",
       "aria-label": label,
     },
-    ...(isCanvas ? [thumbnail(map)] : cellsOf(map, queries, keys, name)),
+    ...(isCanvas ? [thumbnail(map, hidden)] : cellsOf(map, queries, keys, name, hidden)),
     cursor,
   );
   const down = labels("down", queries);
@@ -160,7 +174,7 @@ function heatMap({ queries, keys, map, label, queryTitle = "", keyTitle = "", ed
     { class: "heat" },
     fading(make("div", { class: "scroll" }, grid)),
     readout,
-    make("figcaption", {}, legend(), edges && make("span", {}, say(HEAT.edges))),
+    make("figcaption", {}, legend(hidden(0, columns - 1)), edges && make("span", {}, say(HEAT.edges))),
   );
 
   /** @type {(query: number, key: number, opening?: string) => void} */
@@ -171,7 +185,7 @@ function heatMap({ queries, keys, map, label, queryTitle = "", keyTitle = "", ed
       " → ",
       make("bdi", {}, keys[key]),
       " ",
-      make("b", {}, map.number(query, key).toFixed(3)),
+      make("b", {}, hidden(query, key) ? say(HEAT.hidden) : map.number(query, key).toFixed(3)),
       ...(edges
         ? [
             make(

@@ -320,9 +320,10 @@ function drawLook(root, scene) {
   const band = new Band({ kind, map, overlays, units, titles, marked, shares });
   const title = `${say(LOOK.nthLayer, layer + 1)}, ${headName(head)}${offText(headsOff, head)}`;
   const heat = heatMap({
-    queries: units.query.map((unit) => unit.text),
-    keys: units.key.map((unit) => unit.text),
+    queries: units.query.map((unit) => unit.label),
+    keys: units.key.map((unit) => unit.label),
     map,
+    hidden: (query, key) => kind === "decoder" && units.key[key].first >= units.query[query].end,
     edges: shares,
     label: `${say(LOOK.kinds[kind])}, ${title}`,
     queryTitle: nameOf(queries),

@@ -68,15 +68,28 @@ const partText = ({ source, decision }) =>
       }, "")
     : source.text;
 
+// The language of a side, if the model's facts name one pair of codes: speech and hyphens follow it.
+/** @type {(scene: Scene | null, side: "source" | "target") => string | null} */
+function languageOf(scene, side) {
+  const pair = /^([a-z]{2,3}) → ([a-z]{2,3})$/.exec(scene?.facts.languages ?? "");
+  return pair?.[side === "source" ? 1 : 2] ?? null;
+}
+
 /** @type {() => HTMLElement[]} */
 function drawTexts() {
   const { scene, scenes } = page;
   const several = scenes.length > 1;
   const answer = answerText(scenes);
   /** @type {(text: string, id: string) => HTMLElement} */
-  const source = (text, id) => make("p", { class: "sentence", id, dir: "auto" }, text);
+  const source = (text, id) =>
+    make("p", { class: "sentence", id, dir: "auto", lang: languageOf(scene, "source") }, text);
   /** @type {(text: string, id: string) => HTMLElement} */
-  const translation = (text, id) => make("p", { class: "sentence translation", id, dir: "auto" }, ...orNothing(text));
+  const translation = (text, id) =>
+    make(
+      "p",
+      { class: "sentence translation", id, dir: "auto", lang: languageOf(scene, "target") },
+      ...orNothing(text),
+    );
   if (!scene) return [];
   return [
     make(

@@ -430,7 +430,7 @@ function drawMovie(root) {
   const probe = probes[movieState.probe];
   const mapAt = movieMaps(page.movie, { ...movieState, layer: movieState.layer });
   /** @type {(side: Side) => string[]} */
-  const labels = (side) => (movieState.words ? side.words.map((word) => word.text) : side.tokens).map(readable);
+  const labels = (side) => (movieState.words ? side.words.map((word) => word.text) : side.tokens).map(labelOf);
   const rows = labels(probe.target);
   const columns = labels(probe.source);
   const heat = makeMovieMap(kind, rows, columns);

@@ -255,7 +255,7 @@ function pairTable(place) {
           make(
             "tr",
             {},
-            make("th", {}),
+            make("td"),
             ...entrants.map((entrant, number) => make("th", { scope: "col" }, seriesName(entrant.name, number))),
           ),
         ),
