@@ -61,7 +61,7 @@ def is_changed(model: object) -> bool:
     """Whether anything in a model is, in this thread; no change of what it does counts as one."""
     if not isinstance(model, nn.Module) or not here.changes:
         return False
-    return any(change_of(module) != AS_TRAINED for module in model.modules())
+    return any(module in here.changes for module in model.modules())
 
 
 @contextmanager
@@ -74,9 +74,10 @@ def changed(
         raise UsageError("this model has no attention that could be changed")
     check(attentions, off, temperature)
     before = here.changes
-    here.changes = before | {
+    asked = before | {
         module: Change(tuple(sorted(set(off.get(name, ())))), temperature, hard) for name, module in attentions.items()
     }
+    here.changes = {module: change for module, change in asked.items() if change != AS_TRAINED}
     try:
         yield
     finally:
