@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections.abc import Iterable
+from numbers import Integral
 
 
 class RegardError(ValueError):
@@ -83,6 +84,13 @@ def shown(value: object, most: int = 120) -> str:
     """A wrong value as Python writes it, short enough for a message."""
     text = repr(value)
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+
+
+def whole(value: object, what: str, least: int = 0) -> int:
+    """A whole number, of NumPy's too, that is not too small; `what` begins the message: `heads`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise UsageError(f"{what} must be a whole number, at least {least}; not {shown(value, 60)}")
+    return int(value)
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:

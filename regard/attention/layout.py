@@ -32,7 +32,7 @@ class Padded:
     def split(self, x: Tensor, projections: int, heads: int) -> tuple[Tensor, ...]:
         """x [S, L, P × H × E] → P × [S, H, L, E]."""
         sentences, length, _ = x.shape
-        x = x.view(sentences, length, projections, heads, -1)  # [S, L, P, H, E]
+        x = x.view(sentences, length, projections, heads, x.size(2) // (projections * heads))  # [S, L, P, H, E]
         return x.permute(2, 0, 3, 1, 4).unbind(0)  #        P × [S, H, L, E]
 
     def merge(self, mixed: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.errors import UsageError
+from regard.errors import UsageError, whole
 
 PAD = 0  # the id that fills up rows
 
@@ -24,9 +24,8 @@ def padding_mask(ids: Tensor) -> Tensor:
 
 def causal_mask(queries: int, keys: int | None = None, device: torch.device | None = None) -> Tensor:
     """No position looks at a later one: [Q, K]. With more keys than queries, the queries are the last positions."""
-    keys = queries if keys is None else keys
-    if not (isinstance(queries, int) and isinstance(keys, int)) or min(queries, keys) < 0:
-        raise UsageError(f"there are no {queries} queries or {keys} keys to make a mask for")
+    queries = whole(queries, "the queries of a causal mask")
+    keys = queries if keys is None else whole(keys, "the keys of a causal mask")
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
 
 
@@ -54,14 +53,25 @@ def require_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
     if broadcast_shape(mask.shape, scores) != scores:
         raise UsageError(
             f"a mask of shape {list(mask.shape)} does not fit scores of shape {list(scores)}, [.., queries, keys]: "
-            "each size of the mask, counted from the last, must be 1 or the scores' own"
+            f"each size of the mask, counted from the last, must be 1 or the scores' own{_missing_axes(mask, scores)}"
         )
+
+
+def _missing_axes(mask: Tensor, scores: tuple[int, ...]) -> str:
+    """What to write if the mask is of whole sequences, as padding is, and lacks the axes between them and the keys."""
+    by_axes = {2: (scores[0], scores[-1]), 3: (scores[0], *scores[-2:])}
+    if mask.ndim >= len(scores) or by_axes.get(mask.ndim) != tuple(mask.shape):
+        return ""
+    between = ", ".join(["None"] * (len(scores) - mask.ndim))
+    return f"; one for each sequence is mask[:, {between}]"
 
 
 def require_one_meaning(mask: Tensor) -> None:
     """Booleans, or numbers that can only be meant to be added: 0 and 1 would be added as if they were a hint."""
     if not isinstance(mask, Tensor):
-        raise UsageError(f"a mask is a tensor of booleans, True = may look; not {type(mask).__name__}")
+        raise UsageError(
+            f"a mask is a tensor of booleans, True = may look; not {type(mask).__name__}; torch.as_tensor(mask) makes one"
+        )
     if mask.dtype == torch.bool:
         return
     write = "write mask=mask != 0 if 1 means may look, mask=mask == 0 if it means hidden"

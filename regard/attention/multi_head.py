@@ -6,6 +6,7 @@ E width of one head's query or key (d_k) · F that of its value (d_v): D / H unl
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import NamedTuple
 
 import torch
@@ -16,10 +17,10 @@ from regard.attention.cache import KeyValueCache
 from regard.attention.changes import AttentionModule
 from regard.attention.dropout import Dropout
 from regard.attention.layout import PADDED, Packed, Padded
-from regard.attention.masks import as_numbers, require_mask
+from regard.attention.masks import as_numbers, dtype_name, require_mask
 from regard.attention.record import Observed
-from regard.attention.scaled_dot import attend_batched, attend_fused, attend_unchecked
-from regard.errors import UsageError
+from regard.attention.scaled_dot import attend_batched, attend_fused, attend_unchecked, require_scale
+from regard.errors import UsageError, shown, whole
 
 LONG = 32
 """Positions from which on, on a CPU and without a mask, torch's fused kernel is the faster one."""
@@ -51,16 +52,15 @@ class MultiHead(Observed, AttentionModule):
         of the weights; without `scale` scores are not divided by √E.
         """
         super().__init__()
-        if min(width, heads) < 1 or min(key_width, value_width) < 0:
-            raise UsageError(
-                f"an attention of width {width} with {heads} heads, key_width {key_width} and value_width {value_width} cannot be"
-            )
+        width, heads = whole(width, "the width", 1), whole(heads, "heads", 1)
+        key_width, value_width = whole(key_width, "key_width"), whole(value_width, "value_width")
         if width % heads and not (key_width and value_width):
             raise UsageError(
                 f"{heads} heads do not divide a width of {width}; each head needs an equal share, or key_width and value_width"
             )
-        if not 0 <= dropout < 1:
-            raise UsageError(f"dropout is a share of the weights, from 0 to below 1; not {dropout}")
+        if not isinstance(dropout, Real) or not 0 <= dropout < 1:
+            raise UsageError(f"dropout is a share of the weights, from 0 to below 1; not {shown(dropout)}")
+        require_scale(scale)
         self.width, self.heads, self.scale = width, heads, scale
         self.total_key_width = (
             heads * key_width or width
@@ -135,6 +135,7 @@ class MultiHead(Observed, AttentionModule):
         require_mask(mask, scores)
         if mask.dtype == torch.bool:
             return mask
+        mask = mask.to(query.dtype)
         hidden = mask == float("-inf")
         if not hidden.any():
             return mask
@@ -179,6 +180,10 @@ class SelfAttention(MultiHead):
         if first is not None:
             return self._mix_first(x, first)
         query, key, value = self.split(self.query_key_value(x), 3, layout)  # [B, H, Q, E], the values [B, H, Q, F]
+        if isinstance(cache, Tensor):
+            raise UsageError(
+                "a sequence looks at itself, so one is enough; to look at another, CrossAttention(x, memory)"
+            )
         if cache is not None:
             key, value = cache.append(key, value)  #                          [B, H, K, E], [B, H, K, F]
         elif mask is not None:
@@ -217,9 +222,7 @@ class CrossAttention(MultiHead):
     ) -> None:
         """`memory_width` is M, that of the sequence which keys and values come from; 0: the same as the width."""
         super().__init__(width, heads, dropout, key_width, value_width=value_width, bias=bias, scale=scale)
-        if memory_width < 0:
-            raise UsageError(f"a memory cannot be {memory_width} wide")
-        self.memory_width = memory_width or width
+        self.memory_width = whole(memory_width, "memory_width") or width
         self.query = linear(width, self.total_key_width, bias=bias)
         self.key_value = linear(self.memory_width, self.total_key_width, self.total_value_width, bias=bias)
 
@@ -270,6 +273,9 @@ def require_batch(x: Tensor, memory: Tensor) -> None:
 
 def require_width(x: Tensor, width: int, what: str, layout: Padded | Packed = PADDED) -> None:
     """What a layer is given has the axes and the width that it was made for."""
+    if not isinstance(x, Tensor) or not x.is_floating_point():
+        given = dtype_name(x) if isinstance(x, Tensor) else type(x).__name__
+        raise UsageError(f"{what} is a tensor of real numbers, [batch, positions, width]; not of {given}")
     if layout is PADDED and x.ndim != 3:
         raise UsageError(f"{what} is [batch, positions, width], not {list(x.shape)}; one alone is given as x[None]")
     if x.size(-1) != width:

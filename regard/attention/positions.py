@@ -11,7 +11,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor, nn
 
-from regard.errors import UsageError
+from regard.errors import UsageError, whole
 
 AT_FIRST = 1_024
 """Rows that a table of sines has before a longer sequence asks for more."""
@@ -19,9 +19,8 @@ AT_FIRST = 1_024
 
 def sinusoidal_positions(positions: int, width: int) -> Tensor:
     """[T, D]: sine and cosine interleaved, wavelengths from 2π to 10000·2π."""
-    if not isinstance(positions, int) or positions < 0:
-        raise UsageError(f"there are no {positions} positions")
-    if not isinstance(width, int) or width < 2 or width % 2:
+    positions, width = whole(positions, "positions"), whole(width, "the width of positions", 2)
+    if width % 2:
         raise UsageError(f"{positions} positions of width {width}: the width must be even (sine and cosine pairs)")
     position = torch.arange(positions, dtype=torch.float64)[:, None]
     frequency = torch.exp(torch.arange(0, width, 2, dtype=torch.float64) * (-math.log(10_000.0) / width))

@@ -59,8 +59,11 @@ class Record(Mapping[str, Mapping[str, Tensor]]):
 
     def __getitem__(self, module: str) -> Mapping[str, Tensor]:
         if module not in self or not self._noted[module]:
-            raise KeyError(f"nothing was recorded of {module!r}; recorded: {', '.join(self)}")
+            raise KeyError(f"nothing was recorded of {module!r}; recorded: {', '.join(self) or 'nothing at all'}")
         return self._noted[module][-1]
+
+    def __repr__(self) -> str:
+        return f"Record({', '.join(self) or 'nothing'})"
 
     def __iter__(self) -> Iterator[str]:
         return (module for module, calls in self._noted.items() if calls)

@@ -16,10 +16,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from regard.attention.masks import additive_mask, broadcast_shape, dtype_name, require_mask
-from regard.errors import UsageError
+from regard.errors import UsageError, shown
 
 COLDEST = 1e-6  # scores divided by less may have no number
 
@@ -45,6 +46,11 @@ def attend(
     """
     require_fit(query, key, value, mask)
     require_temperature(temperature)
+    require_scale(scale)
+    if not isinstance(hard, bool):
+        raise UsageError(f"hard is True or False, not {shown(hard)}")
+    if not (drop is None or callable(drop)):
+        raise UsageError(f"drop is called with the weights, such as torch.nn.Dropout(0.1); it cannot be {shown(drop)}")
     return attend_unchecked(query, key, value, mask, temperature=temperature, hard=hard, scale=scale, drop=drop)
 
 
@@ -70,6 +76,7 @@ def attend_unchecked(
 def to_weights(scores: Tensor, mask: Tensor | None = None, *, hard: bool = False) -> Tensor:
     """Scores → weights over the last axis. Shared by every kind of attention."""
     if mask is not None and mask.dtype != torch.bool:
+        mask = mask.to(scores.dtype)  # NumPy's own numbers have 64 bits
         scores, mask = scores + mask, mask != float("-inf")
     if mask is not None:
         # The lowest finite number, not -inf: a row of -inf would make softmax and its gradient NaN.
@@ -155,6 +162,7 @@ class _Attend(torch.autograd.Function):
         return mixed
 
     @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]  # autograd would take the saved weights for constants
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
         query, key, value, weights, keep = context.saved_tensors
         (of_mixed,) = gradients
@@ -197,6 +205,15 @@ def require_fit(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) 
         raise UsageError(f"what stands before positions and width, batch and heads, does not fit: {shapes}")
     if mask is not None:
         require_mask(mask, (*batch, query.size(-2), key.size(-2)))
+
+
+def require_scale(scale: object) -> None:
+    """PyTorch's `scale` is the factor itself; here it is a question."""
+    if not isinstance(scale, bool):
+        raise UsageError(
+            f"scale is True or False, whether scores are divided by the root of the key's width; not {shown(scale)}. "
+            "For a factor β of your own: scale=False, temperature=1 / β"
+        )
 
 
 def require_temperature(temperature: object) -> None:

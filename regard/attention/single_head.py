@@ -20,6 +20,7 @@ from regard.attention.masks import require_mask
 from regard.attention.multi_head import require_batch, require_width
 from regard.attention.record import Observed
 from regard.attention.scaled_dot import to_weights
+from regard.errors import whole
 
 
 class Memory(NamedTuple):
@@ -103,7 +104,7 @@ class AdditiveAttention(SingleHead):
 
     def __init__(self, width: int) -> None:
         super().__init__()
-        self.width = width
+        self.width = whole(width, "the width", 1)
         self.query = nn.Linear(width, width, bias=False)
         self.key = nn.Linear(width, width)
         self.score = nn.Linear(width, 1, bias=False)

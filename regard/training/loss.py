@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 CHUNK = 512  # rows of logits alive at a time
@@ -170,6 +171,7 @@ class _ProjectedLoss(torch.autograd.Function):
         return smoothed, plain
 
     @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(context: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
         states_gradient, weight_gradient = context.saved_tensors
         return states_gradient * upstream[0], weight_gradient * upstream[0], None, None, None, None

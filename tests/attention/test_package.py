@@ -147,12 +147,12 @@ def test_modules_tell_it_too() -> None:
             drawn(B, Q, D), causal_mask(K)
         ),
         r"5 heads do not divide a width of 12": lambda: SelfAttention(D, 5, key_width=3),
-        r"with 0 heads": lambda: SelfAttention(D, 0),
+        r"heads must be a whole number, at least 1; not 0": lambda: SelfAttention(D, 0),
         r"dropout is a share": lambda: SelfAttention(D, H, dropout=1.5),
-        r"a memory cannot be -1 wide": lambda: CrossAttention(D, H, memory_width=-1),
+        r"memory_width must be a whole number, at least 0; not -1": lambda: CrossAttention(D, H, memory_width=-1),
         r"the width must be even": lambda: sinusoidal_positions(5, 7),
         r"a padding mask is made of ids, a tensor \[batch, positions\]": lambda: padding_mask(torch.tensor([1, 2])),
-        r"no -1 queries": lambda: causal_mask(-1),
+        r"whole number, at least 0; not -1": lambda: causal_mask(-1),
     }
     for told, asked in wrong.items():
         with pytest.raises(ValueError, match=told):
