@@ -199,6 +199,18 @@ interface Scene {
   surprise?: Surprise | null;
   /** Recorded tensors by module and name; null if there was no room for them. */
   walk: Record<string, Record<string, Packed>> | null;
+  /** Of each layer and position, what the model would predict if it ended there; a classifier's of the whole text. */
+  lens?: Alternatives[][];
+  /** By module and the paper's letter; of a text in parts, the first scene has them. */
+  matrices?: Record<string, Record<string, Matrix>>;
+}
+
+/** A weight matrix as a strip: regard/view/matrices.py. */
+interface Matrix {
+  /** [inputs, outputs] */
+  shape: [number, number];
+  /** [heads, rows, columns]; transposed, so that inputs run along a row */
+  strips: Packed;
 }
 
 /** regard/tasks/movie_file.py */

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from regard.view.inside import SHOWN_POSITIONS, Inside, Stack, shape_of
+from regard.view.inside import SHOWN_POSITIONS, Inside, Stack, shape_of, states_after
+from regard.view.matrices import matrices_of
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from regard.attention.record import Record
+
+    Lens = Callable[[Tensor], list[dict[str, Any]]]
 
 
 class Switchable:
@@ -47,18 +52,31 @@ class Switchable:
         heads = self.model.heads if layers else 0
         return sum(layers * heads * length**2 + width * max(SHOWN_POSITIONS, length) for length in lengths)
 
-    def inside(self, seen: Record, length: int, end: str, **shape: str | int) -> Inside:
-        """What a pass over so many tokens showed, of a model with one stack of layers at most, after which comes `end`."""
+    def inside(self, seen: Record, length: int, end: str, lens: Lens, **shape: str | int) -> Inside:
+        """What a pass over so many tokens showed, of a model with one stack of layers at most, after which comes `end`.
+
+        `lens` tells of states [T, D] what would be predicted from them, were they those of the last layer.
+        """
         settings, embedding = self.recipe.model, self.model.embedding
         [(kind, names)] = self.model.attention_names().items() or [("", [])]
         positions = embedding.position_table(min(max(SHOWN_POSITIONS, length), self.model.max_positions))
         side = "target" if kind == "decoder" else "source"
         walks = names and settings.architecture == "transformer"  # a plug-in's layers may compute anything
+        stacks = [Stack(kind, side, "embedding", "layers", settings.layers, end)] if walks else []
         return Inside(
             shape={**shape_of(settings), "vocabulary": embedding.table.num_embeddings, **shape},
             names=names,
             off=self.heads_off().get(kind, []),
             positions=None if positions is None else positions.detach().cpu().numpy(),
-            stacks=[Stack(kind, side, "embedding", "layers", settings.layers, end)] if walks else [],
+            stacks=stacks,
             record=seen,
+            lens=self._lenses(seen, stacks, lens),
+            matrices=matrices_of(self.model, stacks),
         )
+
+    def _lenses(self, seen: Record, stacks: Sequence[Stack], lens: Lens) -> list[list[dict[str, Any]]]:
+        """What would be predicted after each layer."""
+        import torch
+
+        with torch.inference_mode():
+            return [lens(self.model.norm(states)) for stack in stacks for states in states_after(seen, stack)]

@@ -67,6 +67,10 @@ class Inside:
     stacks: Sequence[Stack] = ()
     record: Record = field(default_factory=_nothing_recorded)
     """All recorded tensors of the pass."""
+    lens: Sequence[Sequence[Mapping[str, Any]]] = ()
+    """Of each layer and position, what the model would predict if it ended there."""
+    matrices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The weight matrices of the stacks, by module and letter, as strips (view/matrices.py)."""
 
     def attention(self, weights: NDArray[np.floating[Any]]) -> dict[str, Any]:
         """Weights [layers, heads, queries, keys] as a page reads them."""
@@ -83,6 +87,8 @@ class Inside:
             "positions": None if self.positions is None else pack(self.positions),
             "stacks": [asdict(stack) for stack in self.stacks],
             "walk": pack_walk(self.record) if walk else None,
+            "lens": [list(layer) for layer in self.lens],
+            "matrices": dict(self.matrices) if walk else {},
         }
 
 
@@ -94,6 +100,14 @@ def walked(record: Record) -> dict[tuple[str, str], Tensor]:
         for name, tensor in record[module].items()
         if name in AXES and not (name == "output" and "added" in record[module])  # which is one of the others
     }
+
+
+def states_after(record: Record, stack: Stack) -> list[Tensor]:
+    """The vectors [T, D] after each layer of a stack: what its last sub-layer gave."""
+    subs = ("after_feed_forward", "after_cross", "after_self")
+    layers = [f"{stack.layers}.{layer}" for layer in range(stack.count)]
+    last = [next(f"{layer}.{sub}" for sub in subs if f"{layer}.{sub}" in record) for layer in layers]
+    return [record[module]["output"].flatten(0, -2) for module in last]
 
 
 def walk_size(record: Record) -> int:

@@ -13,7 +13,19 @@ from typing import Any, Protocol
 from regard.view.document import DRAWN, check_name, document, write_document
 
 VIEWS = ("decision", "writing", "look", "walk", "steps", "positions", "movie", "live", "compare")
-SHARED = ("data", "dom", "key", "heat", "views", "address", "take_along", "band", "walk_text", "model_inside")
+SHARED = (
+    "data",
+    "dom",
+    "key",
+    "heat",
+    "views",
+    "address",
+    "take_along",
+    "band",
+    "walk_text",
+    "walk_flow",
+    "model_inside",
+)
 SCRIPTS = (*SHARED, *VIEWS, "main")
 BODY = (
     """<main>
@@ -61,10 +73,14 @@ def scenes_of(seen: Iterable[Scene], *, walk: bool = True) -> list[dict[str, Any
 
     Only as many of a long text's parts can be walked through as have room.
     """
-    scenes, size = [], 0
+    scenes: list[dict[str, Any]] = []
+    size = 0
     for each in seen:
         size += each.walk_size
-        scenes.append(each.to_dict(walk=walk and size <= MOST_WALKED))
+        scene = each.to_dict(walk=walk and size <= MOST_WALKED)
+        if scenes:
+            scene["matrices"] = {}  # the first scene has them for all
+        scenes.append(scene)
     return scenes
 
 

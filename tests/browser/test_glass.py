@@ -50,7 +50,7 @@ def test_a_classifier_is_walked_to_its_label(
     go_to(page, "walk")
     last = ["label.final"] if norm == "pre" else []
     layers = ["start.token", "start.embedding", "start.position", "start.before"]  # the last layer is shown first
-    assert steps(page) == [*layers, *ORDER[norm], *last, "label.pool", "label.scores", "label.decide"]
+    assert steps(page) == [*layers, *ORDER[norm], *last, "label.pool", "label.scores", "label.decide", "label.lens"]
     says = {"post": "Add & Norm is the paper's", "pre": "Not the paper's order"}
     expect(page.locator(".walk .norm")).to_contain_text(says[norm])
     place, head = 1, 1

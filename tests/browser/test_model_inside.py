@@ -180,6 +180,7 @@ def same_scene(found: dict[str, Any], expected: Attention) -> None:
         for name, tensor in tensors.items():
             np.testing.assert_allclose(numbers(found["walk"][module][name]), unpack(tensor), atol=0.02, rtol=2e-3)
     np.testing.assert_allclose(numbers(found["positions"]), unpack(wanted["positions"]), atol=1e-3)
+    same_picture(found, wanted)
     for own, other in zip(found["alternatives"], wanted["alternatives"], strict=True):
         np.testing.assert_allclose(own["probability"], other["probability"], atol=1e-4)
         assert own["tokens"][0] == other["tokens"][0]
@@ -189,6 +190,21 @@ def same_scene(found: dict[str, Any], expected: Attention) -> None:
     assert {name: found["search"][name] for name in ("beam", "alpha", "length_penalty")} == {
         name: wanted["search"][name] for name in ("beam", "alpha", "length_penalty")
     }
+
+
+def same_picture(found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """What each layer would predict, and the matrices."""
+    assert [len(layer) for layer in found["lens"]] == [len(layer) for layer in wanted["lens"]]
+    for own_layer, layer in zip(found["lens"], wanted["lens"], strict=True):
+        for own, other in zip(own_layer, layer, strict=True):
+            np.testing.assert_allclose(own["probability"], other["probability"], atol=1e-4)
+            np.testing.assert_allclose(own["probabilities"], other["probabilities"], atol=1e-4)
+    assert set(found["matrices"]) == set(wanted["matrices"])
+    for module, matrices in wanted["matrices"].items():
+        for letter, matrix in matrices.items():
+            own = found["matrices"][module][letter]
+            assert own["shape"] == matrix["shape"]
+            np.testing.assert_allclose(numbers(own["strips"]), unpack(matrix["strips"]), atol=1e-3, rtol=2e-3)
 
 
 def numbers(packed: dict[str, Any]) -> np.ndarray:

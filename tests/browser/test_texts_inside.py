@@ -26,6 +26,7 @@ from regard.view.document import document
 from regard.view.portable import PROGRAM, round_weights
 from tests.browser.conftest import Open
 from tests.browser.reading import NARROW, fits, tabs_of, until
+from tests.browser.test_model_inside import same_picture
 
 SHAPE: dict[str, Any] = {"width": 32, "feed_forward": 48, "heads": 4, "layers": 2, "dropout": 0.0, "max_positions": 64}
 TEXT = "Ba bo ri. Mala toki, größer 안녕 <b>!"
@@ -101,6 +102,7 @@ def same(found: dict[str, Any], wanted: dict[str, Any], kind: str) -> None:
         assert set(found["walk"][module]) == set(tensors), module
         for name, tensor in tensors.items():
             np.testing.assert_allclose(numbers(found["walk"][module][name]), unpack(tensor), atol=5e-3, rtol=2e-3)
+    same_picture(found, wanted)
 
 
 OFF = {"layers.1.self_attention": [0, 2]}

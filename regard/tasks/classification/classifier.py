@@ -21,6 +21,7 @@ from regard.data.labelled import clean, read_split
 from regard.data.tokenizer import START, Side
 from regard.errors import UsageError
 from regard.models.classifier import TextClassifier
+from regard.tasks.alternatives import SHOWN_BY_LENS
 from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.attribution import attribute
 from regard.tasks.classification.page import Explanation
@@ -167,8 +168,24 @@ class Classifier(TextVectors, Switchable):
             labels=self.labels,
             logits=found.logits,
             temperature=self.temperature,
-            inside=self.inside(found.record, len(tokens), "label"),
+            inside=self.inside(
+                found.record, len(tokens), "label", lambda states: [self._lens(states, ids, answer.label)]
+            ),
         )
+
+    def _lens(self, states: Tensor, ids: Tensor, label: str) -> dict[str, Any]:
+        """What states [T, D] of ids [1, T] would decide."""
+        logits = torch.stack(self.model.separate_logits(states, ids)).sum(0)[0] / self.temperature  # [C]
+        shares = logits.softmax(-1)
+        best = shares.topk(min(SHOWN_BY_LENS, len(self.labels)))
+        own = shares[self.labels.index(label)]
+        return {
+            "tokens": [self.labels[each] for each in best.indices.tolist()],
+            "probabilities": best.values.tolist(),
+            "logits": logits[best.indices].tolist(),
+            "probability": own.item(),
+            "rank": int((shares > own).sum()) + 1,
+        }
 
     @property
     def usual_pool(self) -> str:

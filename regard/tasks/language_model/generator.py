@@ -26,7 +26,7 @@ from regard.decoding.steppable import Steppable
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
 from regard.tasks import vectors
-from regard.tasks.alternatives import alternatives
+from regard.tasks.alternatives import alternatives, told_by_lens
 from regard.tasks.language_model.evaluation import (
     BATCH_TOKENS,
     ContextWindow,
@@ -339,8 +339,19 @@ class TextGenerator(TextVectors, Switchable):
             weights=torch.stack([seen[name]["weights"][0] for name in modules]).cpu().numpy() if modules else None,
             pointed=None if pointed is None else pointed.cpu().numpy(),
             facts=self.facts(),
-            inside=self.inside(seen, len(wanted), "next", clusters=len(self.model.output.cutoffs)),
+            inside=self.inside(
+                seen,
+                len(wanted),
+                "next",
+                lambda states: self._lens(states, read, wanted),
+                clusters=len(self.model.output.cutoffs),
+            ),
         )
+
+    def _lens(self, states: Tensor, read: Tensor, wanted: Sequence[int]) -> list[dict[str, Any]]:
+        """What states [T, D] after ids [1, T] expect next."""
+        logits = self.model.project(states[None], self.model.point(states[None], read))  # [1, T, V]
+        return told_by_lens(logits[0], wanted, self.tokenizer)
 
     def facts(self) -> dict[str, str]:
         """What a person would like to know of the model, for pages and reports."""

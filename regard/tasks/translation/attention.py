@@ -92,6 +92,10 @@ class Attention:
     """What marks the positions, [positions, width]."""
     stacks: Sequence[Stack] = ()
     """The layers that a page can walk through."""
+    lens: Sequence[Sequence[Mapping[str, Any]]] = ()
+    """Of each decoder layer and token, what the model would write if it ended there (logit lens)."""
+    matrices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The weight matrices of those layers, by module and letter, as strips."""
     parts: int = 1
     """How many parts the whole text has; this is one of them."""
     record: Record = field(default_factory=no_record)
@@ -199,6 +203,8 @@ class Attention:
             "stacks": [asdict(stack) for stack in self.stacks],
             "warnings": self.warnings(),
             "walk": self.walk() if walk else None,
+            "lens": [list(layer) for layer in self.lens],
+            "matrices": dict(self.matrices) if walk else {},
         }
 
     @property

@@ -18,7 +18,8 @@ from regard.tasks.translation.engine import FastEngine, watched_of
 from regard.tasks.translation.inputs import TranslationInput
 from regard.tasks.translation.protection import protected
 from regard.tasks.translation.results import Options
-from regard.view.inside import SHOWN_POSITIONS, Stack, shape_of
+from regard.view.inside import SHOWN_POSITIONS, Stack, shape_of, states_after
+from regard.view.matrices import matrices_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -140,12 +141,19 @@ class AttentionRecording(TranslationInput, Switchable):
         import torch
 
         from regard.attention.record import record
-        from regard.tasks.alternatives import alternatives
+        from regard.tasks.alternatives import alternatives, told_by_lens
 
         with record(self.model) as seen:  # one position for each token that was written
             logits = self._logits(source_ids, written[:-1])
         names = self.attention_names()
         positions = self.model.position_table(max(SHOWN_POSITIONS, len(source_ids) + 1, len(written)))
+        stacks = stacks_of(self.recipe.model)
+        with torch.inference_mode():
+            layers = [
+                self.model.project(self.model.get_submodule("decoder_norm")(states))
+                for stack in stacks[1:]
+                for states in states_after(seen, stack)
+            ]
         return Attention(
             title=self.recipe.name,
             text=text,
@@ -160,8 +168,10 @@ class AttentionRecording(TranslationInput, Switchable):
             off=self.heads_off(),
             facts=self.facts(),
             shape={**shape_of(self.recipe.model), "vocabulary": logits.size(-1)},
-            stacks=stacks_of(self.recipe.model),
+            stacks=stacks,
             alternatives=alternatives(logits, written, shown),
+            lens=[told_by_lens(each, written, shown) for each in layers],
+            matrices=matrices_of(self.model, stacks),
             positions=None if positions is None else positions.detach().cpu().numpy(),
             record=seen,
         )

@@ -182,6 +182,27 @@ class PortableClassifier {
       positions: positionsOf(model, "embedding", ids.length),
       stacks: given.stacks,
       walk: walkSize(walk) * Math.min(parts, MOST_WINDOWS) <= MOST_WALKED ? walk : null,
+      lens: statesAfter(model, record, given.stacks[0], "norm").map((each) => [
+        this.decided(each, separate.slice(1), label),
+      ]),
+      matrices: matricesOf(model, given.stacks),
+    };
+  }
+
+  // What the states of a layer would decide, were it the last.
+  /** @type {(states: Rows, others: number[][], label: number) => Alternatives} */
+  decided(states, others, label) {
+    const { labels, temperature } = this.given;
+    const logits = summed([[...this.model.linear([this.pool(states)], "output")[0]], ...others]);
+    const scaled = Float32Array.from(logits, (each) => each / temperature);
+    const shares = Float32Array.from(logSoftmax(scaled), Math.exp);
+    const best = topPlaces(shares, SHOWN_BY_LENS);
+    return {
+      tokens: best.map((place) => labels[place]),
+      probabilities: best.map((place) => shares[place]),
+      logits: best.map((place) => scaled[place]),
+      probability: shares[label],
+      rank: 1 + shares.reduce((count, share) => count + Number(share > shares[label]), 0),
     };
   }
 

@@ -25,7 +25,12 @@ class PortableLanguageModel {
 
   /** @type {(ids: number[]) => Rows} */
   logits(ids) {
-    return linear(this.model.layers(this.model.embed(ids, "embedding"), true), this.model.tensor("output.weight"));
+    return this.project(this.model.layers(this.model.embed(ids, "embedding"), true));
+  }
+
+  /** @type {(states: Rows) => Rows} */
+  project(states) {
+    return linear(states, this.model.tensor("output.weight"));
   }
 
   /** @type {(request: LiveRequest) => Scene[]} */
@@ -67,6 +72,10 @@ class PortableLanguageModel {
         positions: positionsOf(model, "embedding", wanted.length),
         stacks: given.stacks,
         walk: walkSize(walk) <= MOST_WALKED ? walk : null,
+        lens: statesAfter(model, record, given.stacks[0], "norm").map((states) =>
+          alternativesOf(this.project(states), wanted, this.tokenizer.pieces, SHOWN_BY_LENS),
+        ),
+        matrices: matricesOf(model, given.stacks),
       },
     ];
   }

@@ -84,6 +84,10 @@ class PortableTranslator {
       warnings: warningsOf(source, target, this.coverage(record, names.cross, best.ended)),
       stacks: given.stacks,
       walk: walkOf(record),
+      lens: statesAfter(model, record, given.stacks[1], "decoder_norm").map((states) =>
+        alternativesOf(model.logits(states), written, this.target.pieces, SHOWN_BY_LENS),
+      ),
+      matrices: matricesOf(model, given.stacks),
     };
   }
 

@@ -149,6 +149,44 @@ function drawWalkStrips(...strips) {
   );
 }
 
+// Weight matrices in colours, each in its own; of large ones a number for every block.
+/** @type {(path: WalkPath, module: string, letters: string[], head?: number) => HTMLElement | false} */
+function drawWalkMatrices(path, module, letters, head = 0) {
+  const found = (page.scenes[0] ?? path.scene).matrices?.[module];
+  if (!found) return false;
+  /** @type {(cell: number, cells: number, size: number) => string} */
+  const range = (cell, cells, size) => {
+    const [first, end] = [Math.floor((cell * size) / cells), Math.floor(((cell + 1) * size) / cells)];
+    return end - first > 1 ? `${first + 1}–${end}` : String(end);
+  };
+  return make(
+    "div",
+    { class: "strips matrices" },
+    make("p", { class: "muted" }, say(WALK.matrices)),
+    ...letters.map((letter) => {
+      const { shape, strips } = found[letter];
+      const tensor = tensorOf(strips).at(head);
+      const [rows, columns] = tensor.shape;
+      const name = "QKVO".includes(letter) ? `W^{${letter}}` : `W_{${letter}}`;
+      const size = `[${shape.join(" × ")}]`;
+      const strip = signedMap(tensor, {
+        label: `W ${letter} ${size}`,
+        rest: "\u00a0",
+        describe: (row, column, value) =>
+          say(WALK.cell, range(row, rows, shape[1]), range(column, columns, shape[0]), signedNumber(value)),
+      });
+      strip.style.setProperty("--height", `${Math.max(1.125, rows * 0.1875)}rem`);
+      strip.classList.add("short");
+      return make(
+        "div",
+        { class: "strip" },
+        make("div", { class: "name" }, setMath(name), make("span", { class: "size" }, size)),
+        strip,
+      );
+    }),
+  );
+}
+
 // One number per key, under its token; −∞ where the mask hides it.
 /** @type {(tokens: string[], values: Float32Array, hiddenFrom?: number) => HTMLElement} */
 function drawWalkKeys(tokens, values, hiddenFrom = Infinity) {
@@ -343,7 +381,10 @@ function drawWalkAttention(path, part, before) {
         ["Z", path.heads * path.size],
         ["W^{O}", path.heads * path.size, width],
       ],
-      body: [drawWalkStrips({ name: "o", tensor: output })],
+      body: [
+        drawWalkMatrices(path, `${path.stack.layers}.${path.layer}.${part}_attention`, ["O"]),
+        drawWalkStrips({ name: "o", tensor: output }),
+      ],
     }),
     drawWalkAdd(path, part, before, output, around),
   ];
@@ -366,6 +407,7 @@ function drawWalkProjections(path, part, { query, key, value, keys }) {
       ["W^{V}", path.width, path.size],
     ],
     body: [
+      drawWalkMatrices(path, `${path.stack.layers}.${path.layer}.${part}_attention`, ["Q", "K", "V"], path.head),
       drawWalkStrips(
         { name: "q", tensor: query },
         { name: "K", tensor: key, rows: keys },
@@ -414,6 +456,10 @@ function drawWalkScores(path, part, { kind, tokens, keys, query, key, scores, sc
   ];
 }
 
+// A number above zero, as precise as it takes not to print as nothing.
+/** @type {(value: number) => string} */
+const walkSmall = (value) => (value < 0.01 ? value.toPrecision(1) : signedNumber(value));
+
 /** @type {(share: number) => HTMLElement} */
 const drawWalkBar = (share) =>
   make(
@@ -422,8 +468,8 @@ const drawWalkBar = (share) =>
     make("span", { class: "bar", style: { width: `${(100 * share).toFixed(2)}%` } }),
     make("span", {}, percentage(share)),
   );
-/** @type {(heads: (Node | string)[], rows: HTMLElement[], kind?: string) => HTMLElement} */
-const drawWalkTable = (heads, rows, kind) =>
+/** @type {(heads: (Node | string)[], rows: HTMLElement[], kind?: string, foot?: HTMLElement | false) => HTMLElement} */
+const drawWalkTable = (heads, rows, kind, foot = false) =>
   make(
     "div",
     { class: "scroller", tabindex: 0, role: "group" },
@@ -432,19 +478,28 @@ const drawWalkTable = (heads, rows, kind) =>
       { class: kind },
       make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
       make("tbody", {}, ...rows),
+      foot && make("tfoot", {}, foot),
     ),
   );
 
 /** @type {(path: WalkPath, part: WalkPart, walked: Walked) => HTMLElement} */
 function drawWalkSoftmax(path, part, { keys, scores, scaled, row, seen }) {
-  const exponentials = scaled.slice(0, seen).map((score) => Math.exp(score - Math.max(...scaled.slice(0, seen))));
+  const greatest = Math.max(...scaled.slice(0, seen));
+  const shift = greatest > 10 ? greatest : 0; // the quotients stay the same, and the numbers readable
+  const exponentials = scaled.slice(0, seen).map((score) => Math.exp(score - shift));
   const total = exponentials.reduce((sum, each) => sum + each, 0);
   const plain = exponentials.every((each, index) => Math.abs(each / total - row[index]) < 0.02);
   return drawWalkStep(path, part, "softmax", {
     shapes: [["α", keys.length]],
     body: [
       drawWalkTable(
-        [say(WALK.key), setMath("q · k"), setMath("/ √{d_{k}}"), setMath("α")],
+        [
+          say(WALK.key),
+          setMath("q · k"),
+          setMath("/ √{d_{k}}"),
+          setMath(shift ? `exp(s − ${signedNumber(shift)})` : "exp(s)"),
+          setMath("α"),
+        ],
         keys.map((name, index) =>
           make(
             "tr",
@@ -456,8 +511,17 @@ function drawWalkSoftmax(path, part, { keys, scores, scaled, row, seen }) {
               {},
               index < seen ? signedNumber(scaled[index]) : make("span", { title: say(WALK.hidden) }, "−∞"),
             ),
+            make("td", {}, index < seen ? walkSmall(exponentials[index]) : "0"),
             drawWalkBar(row[index]),
           ),
+        ),
+        "softmax",
+        make(
+          "tr",
+          {},
+          make("th", { scope: "row", colspan: 3 }, say(WALK.sum)),
+          make("td", {}, walkSmall(total)),
+          make("td", { class: "all" }, percentage(1)),
         ),
       ),
       !plain && make("p", { class: "muted" }, say(WALK.changed)),
@@ -490,7 +554,7 @@ function drawWalkSum(path, part, { keys, row, value, answers, seen }) {
       drawWalkStrips(
         ...leading.map((index) => ({
           name: keys[index],
-          button: name(`${row[index].toFixed(3)} × ${keys[index]}`),
+          button: name(`${row[index] < 1 && row[index] >= 0.9995 ? "0.999…" : row[index].toFixed(3)} × ${keys[index]}`),
           tensor: new Tensor([path.size], times(index)),
         })),
         ...(rest.length
@@ -589,7 +653,10 @@ function drawWalkFeedForward(path, before) {
         ["W_{1}", path.width, units],
         ["h", units],
       ],
-      body: [drawWalkStrips({ name: "h", tensor: hidden, note })],
+      body: [
+        drawWalkMatrices(path, `${path.stack.layers}.${path.layer}.feed_forward`, ["1"]),
+        drawWalkStrips({ name: "h", tensor: hidden, note }),
+      ],
     }),
     drawWalkStep(path, "feed", "narrow", {
       values: [units, path.width, walkBias(path, "_{2}")],
@@ -597,7 +664,10 @@ function drawWalkFeedForward(path, before) {
         ["W_{2}", units, path.width],
         ["o", path.width],
       ],
-      body: [drawWalkStrips({ name: "o", tensor: output })],
+      body: [
+        drawWalkMatrices(path, `${path.stack.layers}.${path.layer}.feed_forward`, ["2"]),
+        drawWalkStrips({ name: "o", tensor: output }),
+      ],
     }),
     drawWalkAdd(path, "feed", before, output, around),
     ...drawWalkAfter(path),
@@ -620,6 +690,7 @@ function drawWalkMemory(path) {
       ],
       shapes: [["M", path.read.length, path.width]],
       body: [
+        drawWalkMatrices(path, "decoder.0.cross_attention", ["K", "V"], path.head),
         drawWalkStrips(
           { name: "m", tensor: walked(path, "model", "memory").at(path.place) },
           { name: "k", tensor: of("key") },
@@ -675,6 +746,43 @@ function drawWalkEnd(path) {
       shapes: [["P", vocabulary]],
       body: [drawWalkTable([say(WALK.token), say(WALK.logit), say(WALK.probability)], rows)],
     }),
+    ...drawWalkLens(path, "end", labelOf(written)),
+  ];
+}
+
+// What each layer would predict, had it been the last.
+/** @type {(path: WalkPath, part: WalkPart, came: string) => HTMLElement[]} */
+function drawWalkLens(path, part, came) {
+  const { layers, layer, pre, scene } = path;
+  const tied = scene.shape.tied && part === "end";
+  /** @type {(token: string) => HTMLElement} */
+  const named = (token) => make("bdi", tokenLook(token), readable(token));
+  const rows = Array.from({ length: layers }, (_, each) => walkLens(path, each)).flatMap((guess, each) => {
+    if (!guess) return [];
+    const [first, ...others] = guess.tokens.map((token, place) => ({ token, share: guess.probabilities[place] }));
+    const rest = others.flatMap(({ token, share }, place) => [
+      place ? " · " : "",
+      named(token),
+      ` ${percentage(share)}`,
+    ]);
+    return [
+      make(
+        "tr",
+        { "aria-current": each === layer && "true" },
+        make("th", { scope: "row" }, say(WALK.nth, each + 1)),
+        make("td", {}, named(first.token), ` ${percentage(first.share)}`),
+        make("td", {}, ...rest),
+        drawWalkBar(guess.probability),
+      ),
+    ];
+  });
+  if (rows.length === 0) return [];
+  const state = pre ? "LayerNorm(x_{l})" : "x_{l}";
+  return [
+    drawWalkStep(path, part, "lens", {
+      values: part === "end" ? [state, tied ? "E^{⊤}" : "W"] : [`pool(${state})`, "W + b"],
+      body: [drawWalkTable([say(WALK.lensLayer), say(WALK.lensFirst), say(WALK.lensNext), came], rows, "lens")],
+    }),
   ];
 }
 
@@ -710,7 +818,12 @@ function drawWalkLabel(path) {
     }),
   );
   if (!scene.decision?.logits.length) return steps;
-  return [...steps, drawWalkLogits(path, scene.decision), drawWalkDecision(path, scene.decision)];
+  return [
+    ...steps,
+    drawWalkLogits(path, scene.decision),
+    drawWalkDecision(path, scene.decision),
+    ...drawWalkLens(path, "label", scene.decision.label),
+  ];
 }
 
 // In the order of the model's labels; the scores of n-grams are added if it has them.
@@ -904,7 +1017,7 @@ function watchWalk(root) {
     },
     { rootMargin: "-25% 0px -65% 0px" },
   );
-  for (const section of root.querySelectorAll("section")) walkWatch.observe(section);
+  for (const section of root.querySelectorAll(".course section")) walkWatch.observe(section);
 }
 
 // A page from a server may hold no walk yet: ask for it once, but not while another scene is on its way.
@@ -939,19 +1052,22 @@ view({
       return;
     }
     const path = walkPath(scene, scene.walk);
+    const parts = drawWalkParts(path);
+    const steps = parts.flatMap((part) => /** @type {HTMLDetailsElement[]} */ ([...part.querySelectorAll("details")]));
     root.append(
+      ...scene.stacks.map((stack) => drawWalkTokens(path, stack)),
+      drawWalkFlow(path, steps),
       make(
         "p",
-        { class: "muted" },
+        { class: "muted introduction" },
         say(WALK.introductions[WALK_ENDS[scene.stacks.at(-1)?.end ?? "next"].tells(scene)]),
       ),
       make("p", { class: "muted norm" }, say(WALK.norms[scene.shape.norm])),
-      ...scene.stacks.map((stack) => drawWalkTokens(path, stack)),
       make(
         "div",
         { class: "body" },
         make("aside", {}, drawWalkChoices(path), drawWalkMap(path)),
-        make("div", { class: "course" }, ...drawWalkParts(path)),
+        make("div", { class: "course" }, ...parts),
       ),
     );
     watchWalk(root);

@@ -49,6 +49,20 @@ const WALK = {
   nthHead: { en: "head {0}", ko: "헤드 {0}" },
   fold: { en: "Fold all steps", ko: "모든 단계 접기" },
   unfold: { en: "Unfold all steps", ko: "모든 단계 펼치기" },
+  flow: { en: "The walk as a picture", ko: "그림으로 보는 과정" },
+  back: { en: "Back", ko: "이전" },
+  next: { en: "Next", ko: "다음" },
+  step: { en: "Step {0} of {1}", ko: "{1}단계 중 {0}단계" },
+  read: { en: "All numbers of this step", ko: "이 단계의 모든 값 보기" },
+  matrices: {
+    en: "The learned matrices, transposed: inputs across, outputs down. Of a large matrix each cell shows the number farthest from zero in its block.",
+    ko: "학습된 행렬을 전치한 것입니다. 가로는 입력, 세로는 출력입니다. 큰 행렬에서는 칸마다 그 블록에서 0과 가장 먼 값을 보였습니다.",
+  },
+  cell: { en: "outputs {0}, inputs {1}: {2}", ko: "출력 {0}, 입력 {1}: {2}" },
+  sum: { en: "Sum", ko: "합" },
+  lensLayer: { en: "After layer", ko: "지난 층" },
+  lensFirst: { en: "Most probable", ko: "확률이 가장 높은 것" },
+  lensNext: { en: "Then", ko: "그다음" },
   map: { en: "Where we are in the model", ko: "모델 안에서의 위치" },
   encoder: { en: "Encoder", ko: "인코더" },
   decoder: { en: "Decoder", ko: "디코더" },
@@ -470,6 +484,15 @@ const WALK_STEPS = {
     text: {
       en: "One dot product for each of the {0} labels tells how well it fits the pooled vector. This model also has a bag of n-grams, which is no attention: every n-gram of the text adds a learned score of its own.",
       ko: "{0}개 라벨마다 내적을 하나씩 구하여 풀링된 벡터에 얼마나 알맞은지를 나타냅니다. 이 모델에는 어텐션과 별개로 n-gram 모음도 있어서, 글의 모든 n-gram이 학습된 점수를 더합니다.",
+    },
+  },
+  lens: {
+    title: { en: "What each layer would predict", ko: "층마다 무엇을 예측할까" },
+    section: "",
+    equation: (x, product) => `P_{l} = softmax(${x} ${product})`,
+    text: {
+      en: "Suppose the model ended after layer l: its vector takes the last steps at once (this is called the logit lens). The table shows where in the stack the prediction is formed. Only the last layer was trained to predict, so earlier rows are a view into the model, not what it says.",
+      ko: "모델이 l층에서 끝난다고 가정하고 그 벡터에 마지막 단계를 바로 적용합니다(이를 로짓 렌즈, logit lens라고 합니다). 예측이 어느 층에서 만들어지는지 볼 수 있습니다. 예측하도록 학습된 것은 마지막 층뿐이므로, 앞선 행은 모델의 답이 아니라 모델 속을 들여다보는 창입니다.",
     },
   },
   "decide.plain": {

@@ -19,7 +19,7 @@ function answer({ walk, ...request }) {
   if (!portable) throw new Error("there is no model yet");
   const key = JSON.stringify(request);
   if (known.key !== key) known = { key, scenes: portable.scenes({ ...request, walk }) };
-  return walk ? known.scenes : known.scenes.map((scene) => ({ ...scene, walk: null }));
+  return walk ? known.scenes : known.scenes.map((scene) => ({ ...scene, walk: null, matrices: {} }));
 }
 
 port.onmessage = ({ data }) => {
