@@ -285,6 +285,8 @@ def test_a_scene_without_the_walk(looked: Attention) -> None:
     whole, without = looked.to_dict(), looked.to_dict(walk=False)
     assert without.pop("walk") is None
     assert whole.pop("walk") is not None
+    assert without.pop("matrices") == {}
+    assert (whole.pop("matrices") != {}) == bool(whole["stacks"])
     assert without == whole
 
 
