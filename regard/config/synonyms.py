@@ -197,6 +197,10 @@ _MEANINGS = (
     )),
     Meaning(("data.test",), "test sets by name: [data.test], then name = [\"FILE\"]", ("test_file", "test_files", "test_set", "test_data")),
     Meaning(("data.folder",), "where relative paths start", ("data_dir", "data_path", "root", "path", "dir", "directory")),
+    Meaning(("data.subword_sampling",), "how freely training text is cut into tokens, anew in every epoch", (
+        "bpe_dropout", "subword_regularization", "subword_regularisation", "sampling_alpha", "enable_sampling", "sentencepiece_alphas",
+        "sampling", "subword_dropout",
+    )),
     Meaning(("data.source_language",), "a label for people", ("src_lang", "source_lang", "src", "source", "src_language")),
     Meaning(("data.target_language",), "a label for people", ("tgt_lang", "target_lang", "tgt", "target", "tgt_language", "trg")),
 )  # fmt: skip

@@ -1,4 +1,5 @@
-"""Training lines that differ from epoch to epoch: sentences joined, punctuation stripped, case changed, names swapped.
+"""Training lines that differ from epoch to epoch: sentences joined, punctuation stripped, case changed, names swapped, words
+cut into other tokens.
 
 What becomes of a line is a pure function of (seed, epoch, row), so that any batch can be made again by itself.
 """
@@ -6,7 +7,7 @@ What becomes of a line is a pure function of (seed, epoch, row), so that any bat
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from regard.data.ids import PairIds
 from regard.data.mixture import Mixture
 from regard.data.placeholders import protect_pair
 from regard.data.sentences import space_between
+from regard.data.subword_sampling import SubwordSampling
 from regard.data.tokenizer import Side, Tokenizer
 
 MOST_JOINED = 4
@@ -127,7 +129,10 @@ class LineBatches(TokenBatches):
 class Augmentation:
     """What becomes of lines on their way into a batch, as `[data]` asks for."""
 
-    def __init__(self, corpus: PairIds, tokenizer: Tokenizer, data: config.ParallelText, seed: int) -> None:
+    def __init__(
+        self, corpus: PairIds, tokenizer: Tokenizer, data: config.ParallelText, seed: int, kind: str = "bpe"
+    ) -> None:
+        """`kind` is that of the tokenizer."""
         self._corpus, self._tokenizer, self._seed = corpus, tokenizer, seed
         self._longest = data.max_tokens
         languages: tuple[tuple[Side, str], ...] = (("source", data.source_language), ("target", data.target_language))
@@ -139,10 +144,15 @@ class Augmentation:
             (data.protect, protect_pair),
         ]
         self._changes = [(share, change) for share, change in changes if share]
+        strength = data.subword_sampling
+        self._sampling = SubwordSampling(tokenizer, kind, strength, seed) if strength else None
 
     def pairs(self, batch: Batch) -> list[tuple[Ids, Ids]]:
         """Source and target ids of each line of a batch."""
-        return [self._changed(batch.epoch, rows) if self._changes else self._plain(rows) for rows in batch.lines]
+        pairs = [self._changed(batch.epoch, rows) if self._changes else self._plain(rows) for rows in batch.lines]
+        if self._sampling is None:
+            return pairs
+        return [self._sampled(*pair, batch.epoch, rows) for pair, rows in zip(pairs, batch.lines, strict=True)]
 
     def _plain(self, rows: Rows) -> tuple[Ids, Ids]:
         if len(rows) == 1:
@@ -170,9 +180,19 @@ class Augmentation:
         if texts == before:
             return plain
         source, target = self._tokenizer.encode(texts[0], "source"), self._tokenizer.encode(texts[1], "target")
-        if not (0 < len(source) <= self._longest and 0 < len(target) <= self._longest):
+        if not (self._fits(source) and self._fits(target)):
             return plain  # capital letters take more tokens
         return np.array(source), np.array(target)
+
+    def _sampled(self, source: Ids, target: Ids, epoch: int, rows: Rows) -> tuple[Ids, Ids]:
+        """The same text in other tokens, where they are not too many."""
+        assert self._sampling is not None, "asked for"
+        random = Random(f"{self._seed} {epoch} {rows[0]} tokens")
+        sampled = self._sampling.sample(source, "source", random), self._sampling.sample(target, "target", random)
+        return sampled if all(map(self._fits, sampled)) else (source, target)
+
+    def _fits(self, ids: Sequence[int] | Ids) -> bool:
+        return 0 < len(ids) <= self._longest
 
     def _swap_name(self, source: str, target: str, random: Random) -> tuple[str, str]:
         """A name or number that both sides have → another, a name from anywhere in the source text."""

@@ -33,7 +33,8 @@ BYTES = range(4, 260)
 CONTROL, USER_DEFINED = 3, 4
 """Types of tokens in a SentencePiece model."""
 
-_SPACE = "▁"
+SPACE = "▁"
+"""How tokens write a space."""
 _LONGEST = 4_192  # bytes of a line that SentencePiece learns from; its own default
 
 
@@ -163,10 +164,17 @@ class Tokenizer:
         names: list[str] = self._processors[side].id_to_piece([int(each) for each in ids])
         return names if self._values is None else [restore(name, self._values) for name in names]
 
+    def scores(self, side: Side) -> dict[str, float]:
+        """Of each token that words are cut into, by its text: how early `bpe` merges it, or how probable `unigram` finds it, as a
+        logarithm. Special tokens and bytes have none."""
+        processor = self._processors[side]
+        words = (each for each in range(BYTES.stop, self.size(side)) if not processor.is_control(each))
+        return {processor.id_to_piece(each): processor.get_score(each) for each in words}
+
     def normalize(self, text: str, side: Side = "source") -> str:
         """The text as the model sees it, which is what decoding its ids gives back."""
         normal: str = self._processors[side].normalize(_readable(text))
-        return normal.replace(_SPACE, " ").strip(" ")
+        return normal.replace(SPACE, " ").strip(" ")
 
     def to_dict(self) -> dict[str, str]:
         """The models in base64, for JSON."""
@@ -289,4 +297,4 @@ def _load(model: bytes) -> sentencepiece.SentencePieceProcessor:
 def _readable(text: str) -> str:
     """The text as SentencePiece can read it: its sign for a space is a space, and half a surrogate pair, which JSON
     and the command line can smuggle in but UTF-8 cannot hold, is a question mark."""
-    return text.replace(_SPACE, " ").encode("utf-8", "replace").decode("utf-8")
+    return text.replace(SPACE, " ").encode("utf-8", "replace").decode("utf-8")

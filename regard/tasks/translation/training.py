@@ -66,7 +66,7 @@ class TranslationTraining(Filmed):
             tags for tags, size in zip(self.tags, prepared.report.sizes("valid"), strict=True) for _ in range(size)
         ]
         self.batches = LineBatches(self.train.lengths, budget, seed, data.join, data.max_tokens, self.mixture)
-        self.augmentation = Augmentation(self.train, self.tokenizer, data, seed)
+        self.augmentation = Augmentation(self.train, self.tokenizer, data, seed, recipe.tokenizer.kind)
         self.sources, self.references = self._validation_text()
         self.probes = choose_probes(self.sources, self.references, self.tokenizer, recipe.training.probes)
 
