@@ -47,6 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "attention.changes",
         "attention.record",
         "training.loss",
+        "training.consistency",
         "training.trainable",  # what a task hands the loop
         "checkpoint",
         "export",  # what else can decode

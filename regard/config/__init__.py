@@ -39,7 +39,7 @@ from regard.config.model import AttentionModel, ConvolutionalModel, Model, Recur
 from regard.config.recipe import Architecture, Recipe, TaskSettings, TextRecipe
 from regard.config.tasks import TASKS, task_settings
 from regard.config.text_to_image import PaintingData, PaintingRecipe, PaintingTraining, TextToImage
-from regard.config.training import TextTraining, Training
+from regard.config.training import ConsistentTraining, TextTraining, Training
 from regard.config.translation import (
     Convolutional,
     Corpus,
@@ -63,6 +63,7 @@ __all__ = [
     "ClassifierTraining",
     "CodesTraining",
     "CompactTransformer",
+    "ConsistentTraining",
     "Convolutional",
     "ConvolutionalEncoder",
     "ConvolutionalModel",

@@ -10,7 +10,7 @@ from regard.config.data import LONGEST, TextData
 from regard.config.field import setting
 from regard.config.model import DEEPEST, AttentionModel, ConvolutionalModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
-from regard.config.training import TextTraining
+from regard.config.training import ConsistentTraining
 
 MOST_REPLACED = 1_000
 
@@ -118,15 +118,14 @@ class ConvolutionalEncoder(ConvolutionalModel, ClassifierModel):
 
 
 @dataclass(frozen=True)
-class ClassifierTraining(TextTraining):
+class ClassifierTraining(ConsistentTraining):
     """`[training]` of a classifier."""
 
     metric: str = "accuracy"
+    label_smoothing: float = setting(0.0, below=1)
     batch_texts: int = 0
     """Texts per update at most, where many short ones would fit: a crowd teaches less than its members one by one; 0: as many
     as `batch_tokens` holds."""
-    r_drop: float = setting(0.0, most=1_000)
-    """Weight of the distance between what two passes with other dropouts say of a text (R-Drop); 0: one pass."""
     naive_bayes: bool = False
     """Multiply the weights of n-grams, while they are learned, by how much more often each stands in texts of a label than in
     others (log-count ratios, as in NB-SVM): what tells little is hardly learned by heart. The model file holds the products."""

@@ -63,6 +63,8 @@ class RecurrentDecoder(RecurrentModel, LanguageModel):
 class LanguageTraining(TextTraining):
     """`[training]` of a language model."""
 
+    label_smoothing: float = setting(0.0, below=1)
+
 
 @dataclass(frozen=True)
 class LanguageRecipe(TextRecipe):

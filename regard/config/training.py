@@ -108,8 +108,17 @@ class FilmedTraining(Training):
 
 @dataclass(frozen=True)
 class TextTraining(FilmedTraining):
-    """`[training]` of what reads one text."""
+    """`[training]` of what reads text."""
 
-    label_smoothing: float = setting(0.0, below=1)
     word_dropout: float = setting(0.0, below=1)
-    """Share of the tokens that are hidden from the model in training: it reads that something unknown stands there."""
+    """Share of the tokens that are hidden from the model in training: it reads that something unknown stands there. Of a
+    translation, of both sides; what is to be written stays."""
+
+
+@dataclass(frozen=True)
+class ConsistentTraining(TextTraining):
+    """`[training]` of what can be held to say the same twice."""
+
+    r_drop: float = setting(0.0, most=1_000)
+    """Weight of the distance between what two passes with other dropouts say (R-Drop), such as 1 to 5; each pass's own loss counts
+    half. 0: one pass."""

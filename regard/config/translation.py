@@ -11,7 +11,7 @@ from regard.config.data import TextData, is_plain
 from regard.config.field import setting
 from regard.config.model import DEEPEST, AttentionModel, ConvolutionalModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
-from regard.config.training import FilmedTraining
+from regard.config.training import ConsistentTraining
 from regard.errors import shown
 
 TAG = re.compile(r"<[\w-]{1,30}>")
@@ -250,12 +250,25 @@ class Convolutional(ConvolutionalModel, TranslationModel):
 
 
 @dataclass(frozen=True)
-class TranslationTraining(FilmedTraining):
+class TranslationTraining(ConsistentTraining):
     """`[training]` of a translation recipe."""
 
     metric: str = "bleu"
     validate_sentences: int = setting(1_000, least=1)
     """Validation sentences that are translated (greedily) for BLEU; the loss uses all of them."""
+    simcut: float = setting(0.0, most=1_000)
+    """Weight of the distance between what a pass says and what a second one says that lacks some of the words on both sides
+    (SimCut), such as 3; only the first is taught. 0: one pass."""
+    cutoff: float = setting(0.05, below=1)
+    """Share of the tokens that the second pass of `simcut` lacks."""
+    bidirectional: float = setting(0.0, below=1)
+    """Share of the updates, such as 0.33, at whose beginning each pair is learned in both directions, in one of them in one epoch
+    and in the other in the next; then only in that of the recipe. It needs one vocabulary for both."""
+
+    def impossible(self) -> Iterator[str]:
+        yield from super().impossible()
+        if self.r_drop and self.simcut:
+            yield "training.r_drop and training.simcut are two ways to the same end: set one of them to 0"
 
 
 @dataclass(frozen=True)
@@ -297,6 +310,10 @@ class TranslationRecipe(TextRecipe):
             yield "tags and several directions need tokenizer.joint = true"
         if self.data.tags and (needed := self.data.max_tokens + 3) > self.model.max_positions:
             yield f"data.max_tokens = {self.data.max_tokens} with tags needs model.max_positions of at least {needed}"
+        if self.training.bidirectional and not self.tokenizer.joint:
+            yield "training.bidirectional needs tokenizer.joint = true: each language is read and written"
+        if self.training.bidirectional and len(self.data.target_languages) > 1:
+            yield "training.bidirectional needs one target language: corpora with both_directions are learned in both to the end"
         if self.model.tied and not self.tokenizer.joint:
             yield "model.tied = true needs tokenizer.joint = true: one matrix cannot serve two vocabularies"
 

@@ -64,6 +64,7 @@ class LineBatches(TokenBatches):
         super().__init__(lengths, tokens, seed)
         self._join, self._longest, self._mixture = join, longest, mixture
         self._joined: tuple[int, Lines] | None = None
+        self._ends = [0]  # batches before each epoch, as far as somebody asked
 
     def lines(self, epoch: int) -> Lines:
         """Every row is in one line; without `join`, it is one. Of a mixture, rows of one text are joined."""
@@ -110,6 +111,12 @@ class LineBatches(TokenBatches):
             return super().plan(epoch)
         return TokenBatches(self.line_lengths(epoch), self._tokens, self._seed).plan(epoch)
 
+    def number(self, position: Position) -> int:
+        """How many batches come before a position."""
+        while len(self._ends) <= position.epoch:
+            self._ends.append(self._ends[-1] + len(self.plan(len(self._ends) - 1)))
+        return self._ends[position.epoch] + position.index
+
     def take_lines(self, position: Position, count: int) -> tuple[list[Batch], Position]:
         """The next batches from a position, and the position after them."""
         batches = []
@@ -153,6 +160,12 @@ class Augmentation:
         if self._sampling is None:
             return pairs
         return [self._sampled(*pair, batch.epoch, rows) for pair, rows in zip(pairs, batch.lines, strict=True)]
+
+    def in_turns(self, batch: Batch) -> list[tuple[Ids, Ids]]:
+        """The same, of which some are turned round: each line in one epoch or in the next."""
+        odd = batch.epoch % 2
+        heads = [Random(f"{self._seed} {batch.epoch - odd} {rows[0]} turn").random() < 0.5 for rows in batch.lines]
+        return [pair[::-1] if head != bool(odd) else pair for pair, head in zip(self.pairs(batch), heads, strict=True)]
 
     def _plain(self, rows: Rows) -> tuple[Ids, Ids]:
         if len(rows) == 1:

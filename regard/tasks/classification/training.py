@@ -35,6 +35,7 @@ from regard.tasks.movie import Filmed, choose
 from regard.tasks.task import ENOUGH_EXAMPLES
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.word_dropout import hide
+from regard.training.consistency import Consistency, consistent_loss
 from regard.training.loss import Loss, projected_loss, smoothed_loss
 from regard.training.trainable import Finished, MicroBatch
 
@@ -230,19 +231,16 @@ def labelled_loss(
     With `r_drop` two passes with other dropouts should say the same (Liang et al. 2021): both losses, and how far they
     differ.
     """
-    passes = 2 if r_drop else 1
-    ids, labels = ids.repeat(passes, 1), labels.repeat(passes)
+    ids = ids.repeat(2, 1) if r_drop else ids
+
+    def loss(logits: Tensor, smoothing: float) -> Loss:
+        if r_drop:
+            return consistent_loss(logits, labels, smoothing, Consistency(r_drop))
+        return smoothed_loss(logits, labels, smoothing)
+
     separate = model.separate_logits(model.encode(ids), ids, ratios)
-    losses = [smoothed_loss(each, labels, smoothing).smoothed / passes for each in separate]
-    if r_drop:
-        losses += [r_drop * distance(*each.log_softmax(-1).chunk(2)) for each in separate]
-    plain = smoothed_loss(torch.stack(separate).sum(0), labels, 0.0).plain / passes
-    return Loss(torch.stack(losses).sum(), plain)
-
-
-def distance(first: Tensor, second: Tensor) -> Tensor:
-    """The mean of both divergences between log-probabilities [S, C], summed over texts."""
-    return ((first.exp() - second.exp()) * (first - second)).sum() / 2
+    losses = [loss(each, smoothing).smoothed for each in separate]
+    return Loss(torch.stack(losses).sum(), loss(torch.stack(separate).sum(0), 0.0).plain)
 
 
 def dry_run_sizes(recipe: config.ClassificationRecipe) -> tuple[int, int]:

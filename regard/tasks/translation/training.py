@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ from regard.tasks.translation.confidence import NAME as CONFIDENCE
 from regard.tasks.translation.movie import choose_probes, record_probes
 from regard.tasks.translation.native import decode
 from regard.tasks.translation.warnings import LONG_ENOUGH, USUAL_RATIO
+from regard.tasks.word_dropout import hide
+from regard.training.consistency import Consistency, projected_consistent_loss
 from regard.training.loss import Loss, projected_loss
 from regard.training.trainable import Finished, MicroBatch
 
@@ -67,12 +69,19 @@ class TranslationTraining(Filmed):
         ]
         self.batches = LineBatches(self.train.lengths, budget, seed, data.join, data.max_tokens, self.mixture)
         self.augmentation = Augmentation(self.train, self.tokenizer, data, seed, recipe.tokenizer.kind)
+        self.both_ways = round(recipe.training.bidirectional * recipe.training.updates * micro_batches)
+        """So many batches are learned in both directions first."""
         self.sources, self.references = self._validation_text()
         self.probes = choose_probes(self.sources, self.references, self.tokenizer, recipe.training.probes)
 
     def take(self, position: tuple[int, int], count: int) -> tuple[list[MicroBatch], tuple[int, int]]:
         taken, after = self.batches.take_lines(Position(*position), count)
-        batches = [self._tagged(batch.lines, self.augmentation.pairs(batch)) for batch in taken]
+        first = self.batches.number(Position(*position)) if self.both_ways else 0
+        batches = [
+            self.augmentation.in_turns(batch) if number < self.both_ways else self.augmentation.pairs(batch)
+            for number, batch in enumerate(taken, start=first)
+        ]
+        batches = [self._tagged(batch.lines, pairs) for batch, pairs in zip(taken, batches, strict=True)]
         parts = [MicroBatch(pairs, sum(len(target) + 1 for _, target in pairs)) for pairs in batches]  # each END counts
         return parts, (after.epoch, after.index)
 
@@ -87,7 +96,7 @@ class TranslationTraining(Filmed):
         ]
 
     def loss(self, model: Model, batch: list[tuple[np.ndarray, np.ndarray]]) -> Loss:
-        return translation_loss(model, *self._tensors(batch), self.recipe.training.label_smoothing)
+        return training_loss(model, *self._tensors(batch), self.recipe.training, sorted(set(chain(*self.tags))))
 
     def validate(self, model: Model) -> dict[str, float]:
         """Plain loss per token of the whole validation text, and BLEU of some of its sentences decoded greedily."""
@@ -168,6 +177,34 @@ def translation_loss(model: Model, source: Tensor, read: Tensor, wanted: Tensor,
     return projected_loss(states, model.output.weight, wanted[wanted != PAD], smoothing)
 
 
+def training_loss(
+    model: Model,
+    source: Tensor,
+    read: Tensor,
+    wanted: Tensor,
+    settings: config.TranslationTraining,
+    spared: Sequence[int] = (),
+) -> Loss:
+    """What training minimises: with words hidden, but for tags that are spared, and of two passes where these should agree."""
+    consistency = Consistency(settings.r_drop or settings.simcut, both=settings.r_drop > 0)
+
+    def changed(ids: Tensor) -> Tensor:
+        ids = ids.repeat(2, 1) if consistency.weight else ids
+        ids = hide(ids, settings.word_dropout, spared) if settings.word_dropout else ids
+        if consistency.weight and not consistency.both:
+            first, second = ids.chunk(2)
+            ids = torch.cat([first, hide(second, settings.cutoff, spared)])
+        return ids
+
+    source, read = changed(source), changed(read)
+    if not consistency.weight:
+        return translation_loss(model, source, read, wanted, settings.label_smoothing)
+    states = model(source, read, packed=True)  # [2 N, D]
+    return projected_consistent_loss(
+        states, model.output.weight, wanted[wanted != PAD], settings.label_smoothing, consistency
+    )
+
+
 def survey(recipe: config.TranslationRecipe, split: str, examples: Iterator[tuple[str, str]]) -> Iterator[str]:
     """Whether two files are aligned to their ends, and whether `data.max_tokens` leaves anything.
 
@@ -202,7 +239,7 @@ def dry_run_batch(recipe: config.TranslationRecipe, tokens: int) -> MicroBatch:
 
 def dry_run_loss(recipe: config.TranslationRecipe, model: Model, batch: Tensor) -> Loss:
     source, target = batch  # [S, K], [S, T]
-    return translation_loss(model, source, target, target, recipe.training.label_smoothing)
+    return training_loss(model, source, target, target, recipe.training)
 
 
 def usual_ratio(lengths: np.ndarray) -> list[float]:
