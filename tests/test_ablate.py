@@ -431,6 +431,23 @@ def test_the_rows_of_the_parts(toy: Path) -> None:
         read_rows(toy, [], None, preset="part")
 
 
+def test_the_rows_of_regularization_are_those_that_a_model_can_have(toy: Path) -> None:
+    (_, *rows), left_out = read_rows(toy, [], None, preset="regularization")
+    assert left_out == []
+    assert [row.name for row in rows] == [
+        "subword_sampling-0.1",
+        "word_dropout-0.1",
+        "bidirectional-0.33",
+        "r_drop-5",
+        "simcut-3",
+    ]  # fmt: skip; its attention has a dropout
+    (_, *moods), _ = read_rows(Path("bundled:moods.toml"), [], None, preset="regularization")
+    assert {row.name for row in moods} == {
+        "attention_dropout+activation_dropout-0.1",
+        "r_drop-5",
+    }  # words are hidden already
+
+
 def test_what_would_hide_a_part_is_left_out_of_the_base() -> None:
     """A bag of n-grams answers alone where attention fails; whoever wants it says so."""
     moods = Path("bundled:moods.toml")

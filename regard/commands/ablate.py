@@ -36,7 +36,8 @@ def ablate(
     preset: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Without --vary: paper (its Table 3), or parts (the Transformer without each)."
+            metavar="NAME",
+            help="Without --vary: paper (its Table 3), parts (the Transformer without each), or regularization.",
         ),
     ] = "paper",
     seeds: Annotated[int, typer.Option(min=1, help="Trials of each row.")] = 2,
@@ -51,8 +52,8 @@ def ablate(
     """Train a recipe of any task again and again with one thing changed, and tell what each is worth.
 
     Without `--vary`: heads, key width, layers, width, feed-forward, dropout, label smoothing and positions, as in the paper's
-    Table 3. `--preset parts`: what does each part do? Without positions, residual, norm, scale, feed-forward, biases. Ctrl-C
-    saves and leaves; the same command goes on.
+    Table 3. `--preset parts`: what does each part do? Without positions, residual, norm, scale, feed-forward, biases.
+    `--preset regularization`: what helps where text is scarce? Ctrl-C saves and leaves; the same command goes on.
     """
     found = regard.ablate(
         recipe, vary, seeds=seeds, overrides=with_device(overrides, device), data=data, run=run, workers=workers, test=test, preset=preset,

@@ -197,7 +197,7 @@ _MEANINGS = (
     )),
     Meaning(("data.test",), "test sets by name: [data.test], then name = [\"FILE\"]", ("test_file", "test_files", "test_set", "test_data")),
     Meaning(("data.folder",), "where relative paths start", ("data_dir", "data_path", "root", "path", "dir", "directory")),
-    Meaning(("data.subword_sampling",), "how freely training text is cut into tokens, anew in every epoch", (
+    Meaning(("training.subword_sampling",), "how freely training text is cut into tokens, anew in every epoch", (
         "bpe_dropout", "subword_regularization", "subword_regularisation", "sampling_alpha", "enable_sampling", "sentencepiece_alphas",
         "sampling", "subword_dropout",
     )),

@@ -120,10 +120,6 @@ class ParallelText(TextData):
     copy: float = setting(0.0, most=1)
     """Where both sides hold the same name or number, the share of training lines in which it becomes another: so a model
     learns to copy what it has never seen."""
-    subword_sampling: float = setting(0.0, most=1)
-    """How freely training text is cut into tokens, anew in every epoch: of `bpe` the probability that a merge is left out
-    (BPE-dropout), of `unigram` the exponent of the probabilities of all ways to cut, from which one is drawn; 0: always as `prepare`
-    cut it."""
     protect: float = setting(0.0, most=1)
     """Where both sides hold the same number, time, address or tag, the share of training lines with a placeholder for it; the
     model then keeps such values as they are. 0: the tokenizer has no placeholders."""
@@ -256,6 +252,10 @@ class TranslationTraining(ConsistentTraining):
     metric: str = "bleu"
     validate_sentences: int = setting(1_000, least=1)
     """Validation sentences that are translated (greedily) for BLEU; the loss uses all of them."""
+    subword_sampling: float = setting(0.0, most=1)
+    """How freely training text is cut into tokens, anew in every epoch: of `bpe` the probability that a merge is left out
+    (BPE-dropout), of `unigram` the exponent of the probabilities of all ways to cut, from which one is drawn; 0: always as `prepare`
+    cut it."""
     simcut: float = setting(0.0, most=1_000)
     """Weight of the distance between what a pass says and what a second one says that lacks some of the words on both sides
     (SimCut), such as 3; only the first is taught. 0: one pass."""

@@ -137,9 +137,13 @@ class Augmentation:
     """What becomes of lines on their way into a batch, as `[data]` asks for."""
 
     def __init__(
-        self, corpus: PairIds, tokenizer: Tokenizer, data: config.ParallelText, seed: int, kind: str = "bpe"
+        self,
+        corpus: PairIds,
+        tokenizer: Tokenizer,
+        data: config.ParallelText,
+        seed: int,
+        sampling: SubwordSampling | None = None,
     ) -> None:
-        """`kind` is that of the tokenizer."""
         self._corpus, self._tokenizer, self._seed = corpus, tokenizer, seed
         self._longest = data.max_tokens
         languages: tuple[tuple[Side, str], ...] = (("source", data.source_language), ("target", data.target_language))
@@ -151,8 +155,7 @@ class Augmentation:
             (data.protect, protect_pair),
         ]
         self._changes = [(share, change) for share, change in changes if share]
-        strength = data.subword_sampling
-        self._sampling = SubwordSampling(tokenizer, kind, strength, seed) if strength else None
+        self._sampling = sampling
 
     def pairs(self, batch: Batch) -> list[tuple[Ids, Ids]]:
         """Source and target ids of each line of a batch."""

@@ -120,11 +120,11 @@ def test_each_side_has_its_own_tokens_where_there_are_two() -> None:
 
 def test_a_stopped_run_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     recipe = write_corpus(tmp_path)
-    asked = ("data.subword_sampling=0.3", "data.join=0.2", "data.copy=0.3", "training.validate_every=4")
+    asked = ("training.subword_sampling=0.3", "data.join=0.2", "data.copy=0.3", "training.validate_every=4")
     for run, stops in (("straight", (8,)), ("stopped", (4, 8))):
         for updates in stops:
             train(recipe, tmp_path / run, *asked, f"training.updates={updates}")
-    train(recipe, tmp_path / "plain", *asked, "data.subword_sampling=0", "training.updates=8")
+    train(recipe, tmp_path / "plain", *asked, "training.subword_sampling=0", "training.updates=8")
     stopped, straight, plain = (contents(tmp_path / run) for run in ("stopped", "straight", "plain"))
     del stopped["metrics.jsonl"], straight["metrics.jsonl"]  # a run that ended at update 4 said so there
     assert stopped == straight

@@ -128,7 +128,7 @@ def test_batches_are_counted_from_the_beginning(path: Path) -> None:
 
 def test_a_stopped_run_goes_on_to_the_same_bits_with_all_of_it(path: Path, tmp_path: Path) -> None:
     asked = (
-        "training.bidirectional=0.5", "training.r_drop=2", "training.word_dropout=0.1", "data.subword_sampling=0.2",
+        "training.bidirectional=0.5", "training.r_drop=2", "training.word_dropout=0.1", "training.subword_sampling=0.2",
         "training.updates=8", "training.validate_every=4", "training.checkpoint_every=1",
     )  # fmt: skip
     train(path, tmp_path / "straight", *asked)

@@ -16,7 +16,10 @@ from regard.experiments.ablation.table import Table, draw, tabulate
 from regard.notes import note
 from regard.tasks.translation.engine import cores
 
-FOLDERS = {"parts": "parts"}  # what a preset's folder ends in; others are ablations as they always were
+FOLDERS = {
+    "parts": "parts",
+    "regularization": "regularization",
+}  # what a preset's folder ends in; others are ablations as they always were
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ def ablate(
     """Train a recipe again and again with one thing changed, or go on with that, and tell what each change is worth.
 
     `vary` are changes such as `model.heads=1,2`; without any, those of the `preset`: `paper` is Table 3 of the paper, `parts` a
-    Transformer without each of its parts. The recipe may be of any task. Each row is trained with `seeds` seeds in the folder
+    Transformer without each of its parts, `regularization` what keeps it from knowing its text by heart. The recipe may be of any task. Each row is trained with `seeds` seeds in the folder
     `run`, `workers` at a time (0: one for each core), and judged by the test set `test`. `command` is what the page says made it.
     """
     rows, left_out = read_rows(Path(recipe), overrides, None if data is None else Path(data), vary, preset)

@@ -105,6 +105,26 @@ def part_variations(recipe: Recipe) -> list[str]:
     })  # fmt: skip
 
 
+def regularization_variations(recipe: Recipe) -> list[str]:
+    """What keeps a model from knowing its text by heart, each by itself, as far as this one can have it."""
+    asked = {
+        "training.subword_sampling": [0.1],
+        "training.word_dropout": [0.1],
+        "model.attention_dropout,model.activation_dropout": [0.1],
+        "training.bidirectional": [0.33],
+        "training.r_drop": [5.0],
+        "training.simcut": [3.0],
+    }
+    return _asked(recipe, {
+        names: values for names, values in asked.items() if all(_has(recipe, name) for name in names.split(","))
+    })  # fmt: skip
+
+
+def _has(recipe: Recipe, name: str) -> bool:
+    section, _, key = name.partition(".")
+    return hasattr(getattr(recipe, section), key)
+
+
 def without_ngrams(recipe: Recipe) -> list[str]:
     """A bag of n-grams answers beside attention: what attention lacks would not be seen."""
     return ["model.ngrams=1"] if getattr(recipe.model, "ngrams", 1) > 1 else []
@@ -112,7 +132,11 @@ def without_ngrams(recipe: Recipe) -> list[str]:
 
 SUITED: dict[str, Callable[[Recipe], list[str]]] = {"parts": without_ngrams}
 """What a preset changes of the base, unless somebody sets it."""
-PRESETS: dict[str, Callable[[Recipe], list[str]]] = {"paper": paper_variations, "parts": part_variations}
+PRESETS: dict[str, Callable[[Recipe], list[str]]] = {
+    "paper": paper_variations,
+    "parts": part_variations,
+    "regularization": regularization_variations,
+}
 
 
 def _layers(recipe: Recipe) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from regard.data.corpus import require_aligned
 from regard.data.lexicon import lexicon
 from regard.data.mixture import Mixture, read_direction
 from regard.data.prepare import Prepared
+from regard.data.subword_sampling import SubwordSampling
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.decoding.options import Search
 from regard.errors import DataError
@@ -68,7 +69,9 @@ class TranslationTraining(Filmed):
             tags for tags, size in zip(self.tags, prepared.report.sizes("valid"), strict=True) for _ in range(size)
         ]
         self.batches = LineBatches(self.train.lengths, budget, seed, data.join, data.max_tokens, self.mixture)
-        self.augmentation = Augmentation(self.train, self.tokenizer, data, seed, recipe.tokenizer.kind)
+        strength = recipe.training.subword_sampling
+        sampling = SubwordSampling(self.tokenizer, recipe.tokenizer.kind, strength, seed) if strength else None
+        self.augmentation = Augmentation(self.train, self.tokenizer, data, seed, sampling)
         self.both_ways = round(recipe.training.bidirectional * recipe.training.updates * micro_batches)
         """So many batches are learned in both directions first."""
         self.sources, self.references = self._validation_text()
