@@ -27,6 +27,7 @@ from regard.commands.app import (
     Verbose,
     Worker,
     app,
+    command_line,
     print_json,
 )
 
@@ -45,6 +46,9 @@ def evaluate(
     protect: Protect = None,
     as_json: Json = False,
     output: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the model's answers here.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep scores, answers and all that proves them here.")
+    ] = None,
     save: Annotated[bool, typer.Option("--save", help="Store the scores in the model file.")] = False,
     verbose: Verbose = False,
     engine: EngineName = "auto",
@@ -64,7 +68,7 @@ def evaluate(
     their probabilities.
     """
     found = regard.evaluate(
-        models, data=data, save=save, output=output, on_result=None if as_json else tell, source=source, target=target,
+        models, data=data, save=save, output=output, keep=keep, command=command_line(), on_result=None if as_json else tell, source=source, target=target,
         beam=beam, paper=paper, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride,
         split=split, protect=protect, to=to, test=test, device=device,
     )  # fmt: skip

@@ -108,12 +108,15 @@ def evaluate(
     data: str | Path | None = None,
     save: bool = False,
     output: str | Path | None = None,
+    keep: str | Path | None = None,
+    command: str = "",
     on_result: Callable[[Result], None] | None = None,
     **options: Any,
 ) -> Evaluation:
     """How good a model is, on its recipe's test sets (in the folder `data`) or on text that `options` give.
 
-    `save` stores the scores in the model file, `output` is a folder for the model's answers, and `on_result` is told what
+    `save` stores the scores in the model file, `output` is a folder for the model's answers, `keep` one for these and all that
+    proves the scores (docs/results.md), where `command` is what they say made them, and `on_result` is told what
     each test set came to as soon as it is known. Of translation, `source` and `target` are files, `beam` and `paper` (also
     lower-cased, Moses-tokenised BLEU) are about the scores, and `engine`, `int8`, `shortlist` and `workers` as in `load`.
     Of classification and language models, `file` is other text; of the latter, `stride` is by how many tokens the context
@@ -124,6 +127,13 @@ def evaluate(
         require_one(model, "a score that is stored")
     if save and file.resolve().parent == BUNDLED_FOLDER.resolve():
         raise UsageError(f"{told(model)} is part of regard and stays as it is; leave out `save`, or copy {file}")
+    if keep is not None:
+        if output is not None:
+            raise UsageError("`keep` writes the answers, too; leave out `output`")
+        from regard.tasks import kept
+
+        kept.require_folder(Path(keep))
+        output = keep if row.understands("evaluate", "output") else None
     own = own_options(row, "evaluate", {**options, "output": output}, told(model))
     if row.understands("evaluate", "save"):
         own["save"] = save
@@ -132,6 +142,9 @@ def evaluate(
         results.append(result)
         if on_result is not None:
             on_result(result)
+    if keep is not None:
+        given = any(options.get(name) is not None for name in task_settings(row.name).text_options)
+        kept.keep(Path(keep), model, results, data, command, given)
     if save:
         from regard.checkpoint import store_scores
 
