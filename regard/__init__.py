@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from regard.tasks.classification.page import Explanation
     from regard.tasks.embedding import Embeddings, Neighbourhood, embed, neighbours
     from regard.tasks.exporting import Exported, export
+    from regard.tasks.head_patterns import head_patterns
+    from regard.tasks.head_patterns_page import HeadPattern, HeadPatterns
     from regard.tasks.heads import heads
     from regard.tasks.heads_page import HeadImportance
     from regard.tasks.image_classification.page import PictureExplanation
@@ -77,6 +79,8 @@ __all__ = [
     "Exported",
     "Generation",
     "HeadImportance",
+    "HeadPattern",
+    "HeadPatterns",
     "Measured",
     "Neighbourhood",
     "Neighbours",
@@ -115,6 +119,7 @@ __all__ = [
     "embed",
     "evaluate",
     "export",
+    "head_patterns",
     "heads",
     "learn",
     "load",
@@ -173,6 +178,8 @@ _PLACES = {
     "tasks.translation.alignment.aligning": ("Alignments", "align"),
     "tasks.translation.attention": ("Attention",),
     "tasks.translation.comparison": ("Comparisons", "compare"),
+    "tasks.head_patterns": ("head_patterns",),
+    "tasks.head_patterns_page": ("HeadPattern", "HeadPatterns"),
     "tasks.heads": ("heads",),
     "tasks.heads_page": ("HeadImportance",),
     "tasks.translation.results": ("PairScore", "Translation"),

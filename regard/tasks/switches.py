@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from regard.view.inside import SHOWN_POSITIONS, Inside, Stack, shape_of, states_after
@@ -71,7 +72,7 @@ class Switchable:
             stacks=stacks,
             record=seen,
             lens=self._lenses(seen, stacks, lens),
-            matrices=matrices_of(self.model, stacks),
+            matrices=partial(matrices_of, self.model, stacks),
         )
 
     def _lenses(self, seen: Record, stacks: Sequence[Stack], lens: Lens) -> list[list[dict[str, Any]]]:

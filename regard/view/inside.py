@@ -5,7 +5,7 @@ All tasks tell it alike, so that one page can draw it; docs/files.md describes t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +69,8 @@ class Inside:
     """All recorded tensors of the pass."""
     lens: Sequence[Sequence[Mapping[str, Any]]] = ()
     """Of each layer and position, what the model would predict if it ended there."""
-    matrices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The weight matrices of the stacks, by module and letter, as strips (view/matrices.py)."""
+    matrices: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
+    """Gives the weight matrices of the stacks, by module and letter, as strips (view/matrices.py): a page may want them."""
 
     def attention(self, weights: NDArray[np.floating[Any]]) -> dict[str, Any]:
         """Weights [layers, heads, queries, keys] as a page reads them."""
@@ -88,7 +88,7 @@ class Inside:
             "stacks": [asdict(stack) for stack in self.stacks],
             "walk": pack_walk(self.record) if walk else None,
             "lens": [list(layer) for layer in self.lens],
-            "matrices": dict(self.matrices) if walk else {},
+            "matrices": dict(self.matrices()) if walk else {},
         }
 
 

@@ -19,8 +19,10 @@ from tests.browser.conftest import Open
 from tests.browser.reading import go_to, tabs_of
 from tests.tasks.shapes import shapes
 from tests.tasks.shapes import untrained as eye
+from tests.tasks.test_head_patterns import found_in
 from tests.tasks.test_heads import made_up
 from tests.tasks.writers import mixed_tokenizer, recipe_of, untaught
+from tests.view.pages import seen
 from tests.view.races import comparison
 from tests.view.test_classification import decision
 from tests.view.test_curve import run_of
@@ -66,6 +68,7 @@ PAGES: dict[str, Callable[[Path], None]] = {
     "classifier": lambda path: write_page(path, [decision()]),
     "race": lambda path: write_race(path, comparison()),
     "heads": lambda path: write_heads(path, made_up([0.9, 0.5, 0.04, 0.01]), "regard heads m"),
+    "patterns": lambda path: found_in(seen().to_dict(walk=False)).write(path, "regard heads m --corpus x"),
     "bench": lambda path: MADE["scaling"]().write(path, "regard bench scaling"),
     "curve": lambda path: write_curves(path, [load_curve(run_of(path.parent / name)) for name in "ab"], "regard curve"),
     "picture": picture,

@@ -20,6 +20,20 @@ def test_a_table_or_json_and_a_page(run: Path, folder: Path, tmp_path: Path) -> 
     assert {each["kind"] for each in found["heads"]} == {"encoder", "decoder", "cross"}
 
 
+def test_what_heads_do_across_a_corpus(run: Path, moods: Path, rhymes: Path, folder: Path, tmp_path: Path) -> None:
+    page, corpus = tmp_path / "corpus.html", tmp_path / "corpus.txt"
+    found = json.loads(
+        succeed("heads", run, "--corpus", folder / "test.de", "--sentences", 2, "--json", "-o", page).out
+    )
+    assert (found["corpus"], found["sentences"]) == ("test.de", 2)
+    assert {each["kind"] for each in found["heads"]} == {"encoder", "decoder", "cross"}
+    assert "--corpus" in page.read_text(encoding="utf-8")
+    corpus.write_text("the fox was not bad\nOn Monday\n", encoding="utf-8")
+    for model, kind in ((moods, "encoder self-attention"), (rhymes, "decoder self-attention")):
+        assert kind in succeed("heads", model, "--corpus", corpus).out
+    assert "--test and --corpus exclude each other" in fail("heads", run, "--corpus", corpus, "--test", "test")
+
+
 def test_mistakes(run: Path, tmp_path: Path) -> None:
     assert "could be anything" in fail("heads", run, "-o", tmp_path / "heads.txt")
     assert "no test set 'tests'. Did you mean 'test'?" in fail("heads", run, "--test", "tests")

@@ -74,4 +74,4 @@ def test_int8_shows_no_matrices() -> None:
     with torch.inference_mode():
         seen = regard.load("demo", engine="native", int8=True).attention("Ich habe Hunger.")
     assert len(seen.lens) == 2
-    assert seen.matrices == {}
+    assert seen.matrices() == {}

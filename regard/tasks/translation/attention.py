@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,8 +94,8 @@ class Attention:
     """The layers that a page can walk through."""
     lens: Sequence[Sequence[Mapping[str, Any]]] = ()
     """Of each decoder layer and token, what the model would write if it ended there (logit lens)."""
-    matrices: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """The weight matrices of those layers, by module and letter, as strips."""
+    matrices: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
+    """Gives the weight matrices of those layers, by module and letter, as strips: a page may want them."""
     parts: int = 1
     """How many parts the whole text has; this is one of them."""
     record: Record = field(default_factory=no_record)
@@ -204,7 +204,7 @@ class Attention:
             "warnings": self.warnings(),
             "walk": self.walk() if walk else None,
             "lens": [list(layer) for layer in self.lens],
-            "matrices": dict(self.matrices) if walk else {},
+            "matrices": dict(self.matrices()) if walk else {},
         }
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from regard import config
@@ -171,7 +172,7 @@ class AttentionRecording(TranslationInput, Switchable):
             stacks=stacks,
             alternatives=alternatives(logits, written, shown),
             lens=[told_by_lens(each, written, shown) for each in layers],
-            matrices=matrices_of(self.model, stacks),
+            matrices=partial(matrices_of, self.model, stacks),
             positions=None if positions is None else positions.detach().cpu().numpy(),
             record=seen,
         )
