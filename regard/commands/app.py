@@ -159,6 +159,13 @@ Protect = Annotated[
         help="Keep numbers, times, addresses and tags as they are. [where the model was trained for it]",
     ),
 ]
+Truecase = Annotated[
+    bool,
+    typer.Option(
+        "--truecase/--no-truecase",
+        help="Read what is all in capitals, or all in small letters, in the case that the model knows.",
+    ),
+]
 Split = Annotated[
     bool,
     typer.Option("--split/--no-split", help="Translate a text sentence by sentence, or whole if it is not too long."),

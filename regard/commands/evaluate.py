@@ -24,6 +24,7 @@ from regard.commands.app import (
     TestFile,
     TestName,
     To,
+    Truecase,
     Verbose,
     Worker,
     app,
@@ -44,6 +45,7 @@ def evaluate(
     paper: Annotated[bool, typer.Option("--paper", help="Also lower-cased, Moses-tokenised BLEU.")] = False,
     split: Split = True,
     protect: Protect = None,
+    truecase: Truecase = True,
     as_json: Json = False,
     output: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the model's answers here.")] = None,
     keep: Annotated[
@@ -70,7 +72,7 @@ def evaluate(
     found = regard.evaluate(
         models, data=data, save=save, output=output, keep=keep, command=command_line(), on_result=None if as_json else tell, source=source, target=target,
         beam=beam, paper=paper, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride,
-        split=split, protect=protect, to=to, test=test, device=device,
+        split=split, protect=protect, truecase=truecase, to=to, test=test, device=device,
     )  # fmt: skip
     if as_json:
         print_json(found.to_dict())

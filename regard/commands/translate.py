@@ -25,6 +25,7 @@ from regard.commands.app import (
     Shortlist,
     Split,
     To,
+    Truecase,
     Verbose,
     Worker,
     app,
@@ -75,6 +76,7 @@ def translate(
     max_extra: Annotated[int | None, typer.Option(help="… plus this many tokens.")] = None,
     split: Split = True,
     protect: Protect = None,
+    truecase: Truecase = True,
     warnings: Annotated[
         bool, typer.Option("--warnings/--no-warnings", help="Say what speaks against an output; without, it is faster.")
     ] = True,
@@ -99,7 +101,7 @@ def translate(
     options: dict[str, Any] = dict(
         beam=beam, nbest=nbest, sample=sample, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed,
         prefix=prefix, no_repeat_ngram=no_repeat_ngram, length_penalty=length_penalty, alpha=alpha,
-        max_ratio=max_ratio, max_extra=max_extra, split=split, protect=protect, warnings=warnings,
+        max_ratio=max_ratio, max_extra=max_extra, split=split, protect=protect, truecase=truecase, warnings=warnings,
         scores=as_json or nbest > 1,
     )  # fmt: skip
     if not text and input_file is None and sys.stdin.isatty():

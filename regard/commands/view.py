@@ -18,6 +18,7 @@ from regard.commands.app import (
     Shortlist,
     Split,
     To,
+    Truecase,
     app,
     command_line,
     report,
@@ -45,6 +46,7 @@ def view(
     shortlist: Shortlist = False,
     split: Split = True,
     protect: Protect = None,
+    truecase: Truecase = True,
     device: Device = "cpu",
     live: Annotated[
         bool, typer.Option("--live", help="A page with the model inside, which runs in the browser: type any text.")
@@ -66,7 +68,7 @@ def view(
         raise UsageError("name a model, such as demo or runs/NAME; --playground needs none")
     seen = regard.view(
         model, text, output=output, command=command_line(), beam=beam, engine=engine, int8=int8, shortlist=shortlist,
-        split=split, protect=protect, to=to, device=device, live=live,
+        split=split, protect=protect, truecase=truecase, to=to, device=device, live=live,
     )  # fmt: skip
     if output is None:
         seen.draw(Console())

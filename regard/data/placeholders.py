@@ -7,7 +7,7 @@ hold such a character, it is protected like a number.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 PLACEHOLDERS = "".join(chr(0x10F100 + number) for number in range(10))
@@ -54,6 +54,15 @@ def restore(text: str, values: Sequence[str]) -> str:
 def lost(text: str, values: Sequence[str]) -> list[str]:
     """Of a text with placeholders, the values that it lacks."""
     return [value for placeholder, value in zip(PLACEHOLDERS, values, strict=False) if placeholder not in text]
+
+
+def outside_values(text: str, change: Callable[[str], str]) -> str:
+    """A text of which all is changed but its values."""
+    pieces, end = [], 0
+    for found in VALUE.finditer(text):
+        pieces += [change(text[end : found.start()]), found[0]]
+        end = found.end()
+    return "".join((*pieces, change(text[end:])))
 
 
 def protect_pair(source: str, target: str, random: Random) -> tuple[str, str]:

@@ -149,6 +149,12 @@ class Tokenizer:
         words = self._words[side]
         return [words.of(text) for text in texts]
 
+    def best_known(self, forms: Sequence[str], side: Side = "source") -> str:
+        """Of ways to write a word, the one of the fewest tokens; of equals the one whose tokens are the most usual, then the first."""
+        every = self.encode_all(forms, side)
+        usual = [sum(self._processors[side].get_score(ids)) for ids in every]
+        return min(zip(map(len, every), (-score for score in usual), range(len(forms)), forms, strict=True))[-1]
+
     def decode(self, ids: Sequence[int], side: Side = "target") -> str:
         """The text of ids; special ids are dropped."""
         text: str = self._processors[side].decode([int(each) for each in ids if each > UNKNOWN])

@@ -22,6 +22,7 @@ from regard.view.scenes import render
 PROGRAM = (
     "sentencepiece",
     "sentences",
+    "part_reading",
     "word_groups",
     "unpack_weights",
     "network",

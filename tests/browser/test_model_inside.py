@@ -94,6 +94,7 @@ def test_logits_greedy_and_beam_are_pythons(program: Any, rounded_demo: regard.T
     page = program(rounded_demo)
     sentences = german(count)
     assert len(sentences) == count
+    sentences[:3] = [sentences[0].upper(), sentences[1].lower(), "ICH HEISSE TOM. Er nicht."]
     for source in sentences[:5]:
         read, target = (
             rounded_demo.encode([source])[0],
@@ -105,7 +106,8 @@ def test_logits_greedy_and_beam_are_pythons(program: Any, rounded_demo: regard.T
         )
         np.testing.assert_allclose(found, rounded_demo._logits(read, target).numpy(), atol=1e-3)
     translate = """([texts, beam]) => texts.map((text) => translator.split(text).map((part) =>
-        translator.target.line(translator.translate(part, { ...translator.given.decoding, beam }).best.tokens)).join(" "))"""
+        [translator.searched(part, { ...translator.given.decoding, beam })].map(({ part, best }) =>
+            writtenOf(part, best.tokens, translator.target))).join(" "))"""
     for beam, texts in ((1, sentences), (5, sentences[: count // 5])):
         expected = [each.text for each in rounded_demo.translate(texts, beam=beam)]
         assert page.evaluate(translate, [texts, beam]) == expected

@@ -19,7 +19,7 @@ from regard.serve.limits import Limits
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.translation.native import Native, coverages
-from regard.tasks.translation.protection import Protected
+from regard.tasks.translation.reading import ReadPart
 from regard.tasks.translation.splitting import split_text
 from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, SENTENCES, running, until
@@ -196,7 +196,7 @@ def test_every_loop_of_every_task_asks_whether_to_go_on(
         lambda: tiny_classifier.embed(SENTENCES[0]),
         lambda: tiny_writer.embed(SENTENCES[0]),
         lambda: tiny_translator._doubts(
-            [Protected(SENTENCES[0])], [[Hypothesis((7, 8), 0.0, 0.0, (0.0, 0.0), "length")]]
+            [ReadPart(SENTENCES[0])], [[Hypothesis((7, 8), 0.0, 0.0, (0.0, 0.0), "length")]]
         ),
     ):
         with cancellable(lambda: True), pytest.raises(Cancelled, match="called off"):

@@ -132,11 +132,12 @@ def stream_all(
     beam: int | None = None,
     split: bool = True,
     protect: bool | None = None,
+    truecase: bool = True,
 ) -> Iterator[Translation]:
     """Each translation as it comes, with a progress bar."""
     with progress() as bar:
         line = bar.add_task("Translating", total=len(sources))
-        for translation in translator.stream(sources, beam=beam, split=split, protect=protect):
+        for translation in translator.stream(sources, beam=beam, split=split, protect=protect, truecase=truecase):
             yield translation
             bar.advance(line)
 
@@ -149,16 +150,18 @@ def evaluate(
     beam: int | None = None,
     split: bool = True,
     protect: bool | None = None,
+    truecase: bool = True,
 ) -> TranslationTest:
     """Translate a test set and score it; `paper` adds BLEU as papers report it.
 
     The signature says how many sentences at a time were translated: `split:1`, or `split:no` for whole lines; and of a model
-    that can, whether it protected numbers and addresses: `protect:yes` or `protect:no`.
+    that can, whether it protected numbers and addresses: `protect:yes` or `protect:no`. Where sentences are all in capitals, or all in
+    small letters, it says whether they were read in another case.
     """
     if test_set.to:
         translator = translator.to(test_set.to)
     texts, confidences = [], []
-    for each in stream_all(translator, test_set.sources, beam, split, protect):
+    for each in stream_all(translator, test_set.sources, beam, split, protect, truecase):
         texts.append(each.text)
         confidences.append(each.confidence)
     language = translator.recipe.data.target_language
@@ -168,6 +171,8 @@ def evaluate(
     told = f"split:{translator.sentences if split else 'no'}"
     if translator.tokenizer.has_placeholders:
         told += f"|protect:{'no' if protect is False else 'yes'}"
+    if translator.is_truecased(test_set.sources, split=split):
+        told += f"|truecase:{'yes' if truecase else 'no'}"
     scores = [replace(each, signature=f"{each.signature}|{told}") for each in scores]
     told_of = [number for number, confidence in enumerate(confidences) if confidence is not None]
     chrf = sentence_chrf([texts[each] for each in told_of], [test_set.references[each] for each in told_of])

@@ -19,7 +19,7 @@ from regard.tasks.registry import count_parameters
 from regard.tasks.texts import shown
 from regard.tasks.translation.confidence import told_calibration
 from regard.tasks.translation.engine import FastEngine, native_of
-from regard.tasks.translation.protection import Protected, protected, require_placeholders
+from regard.tasks.translation.reading import Reader, ReadPart, require_placeholders
 from regard.tasks.translation.results import Options
 from regard.tasks.translation.splitting import Part, split_text
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from regard.models.encoder_decoder import EncoderDecoder as Model
 
-OF_TEXT = ("prefix", "split", "protect", "warnings", "to")  # options that the search knows nothing of
+OF_TEXT = ("prefix", "split", "protect", "truecase", "warnings", "to")  # options that the search knows nothing of
 
 
 class TranslationInput:
@@ -160,7 +160,7 @@ class TranslationInput:
         """Source ids as the model reads them, after the tag of its direction if it has several."""
         return [[*self.tags, *ids] for ids in self.tokenizer.encode_all(texts, "source")]
 
-    def _encoded(self, read: Sequence[Protected]) -> list[list[int]]:
+    def _encoded(self, read: Sequence[ReadPart]) -> list[list[int]]:
         return self.encode([part.text for part in read])
 
     def _prefix(self, options: Options) -> list[int]:
@@ -173,15 +173,33 @@ class TranslationInput:
             raise UsageError(f"the prefix {prefix!r} holds a character that this model cannot write")
         return ids
 
-    def _protects(self, options: Options) -> bool:
-        asked = options.get("protect")
-        check_flags(protect=bool(asked) if asked is None else asked)
-        return require_placeholders(self.tokenizer, asked)
+    def _reader(self, options: Options) -> Reader:
+        """What these options make of a text. A prefix decides itself in which case the output is."""
+        protect, truecase = options.get("protect"), options.get("truecase", True)
+        check_flags(protect=bool(protect) if protect is None else protect, truecase=truecase)
+        return Reader(
+            self.tokenizer,
+            self.recipe.data.source_language,
+            require_placeholders(self.tokenizer, protect),
+            truecase and not options.get("prefix"),
+        )
+
+    def is_truecased(self, texts: Sequence[str], **options: Unpack[Options]) -> bool:
+        """Whether any of these texts is read in another case than that in which it is written, unless `truecase` is off."""
+        reader = self._reader({})
+        every = (part.text for text in texts for part in self.split(text, options.get("split", True)))
+        as_given = replace(reader, truecases=False)
+        return any(reader.read([text])[0].text != as_given.read([text])[0].text for text in every)
 
     def _tokens(self, text: str) -> int:
-        """As many as the model may have to read: a placeholder can take one more than what it stands for."""
-        (part,) = protected([text], self.tokenizer.has_placeholders)
-        return max(map(len, self._encoded([part, part.plain()] if part.values else [part]))) - len(self.tags)
+        """As many as the model may have to read, whatever the options: a placeholder can take one more than what it stands for."""
+        reader = Reader(
+            self.tokenizer, self.recipe.data.source_language, self.tokenizer.has_placeholders, truecases=True
+        )
+        (part,) = reader.read([text])
+        (as_given,) = replace(reader, truecases=False).read([text])
+        ways = {text, part.text, as_given.text, reader.plain(part).text}
+        return max(map(len, self.encode(list(ways)))) - len(self.tags)
 
     def _check_length(self, ids: list[int], what: str, remedy: str = "Give it in parts.") -> None:
         if len(ids) + 1 > self.max_positions:
@@ -209,8 +227,9 @@ class TranslationInput:
         _, settings = self.search_options(**options)
         prefix = len(self._prefix(options))
         texts = [part.text for part in self.split(text, options.get("split", True))]
-        for number, part in enumerate(protected(texts, self._protects(options))):
-            for each in (part, part.plain()) if part.values else (part,):  # read again if a value is lost
+        reader = self._reader(options)
+        for number, part in enumerate(reader.read(texts)):
+            for each in (part, reader.plain(part)) if part.values else (part,):  # read again if a value is lost
                 (ids,) = self._encoded([each])
                 limit = length_limit(len(ids), settings, self.max_positions, 0 if number else prefix)
                 yield len(ids) + 1, limit

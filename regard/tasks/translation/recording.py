@@ -17,7 +17,6 @@ from regard.tasks.texts import shown
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.engine import FastEngine, watched_of
 from regard.tasks.translation.inputs import TranslationInput
-from regard.tasks.translation.protection import protected
 from regard.tasks.translation.results import Options
 from regard.view.inside import SHOWN_POSITIONS, Stack, shape_of, states_after
 from regard.view.matrices import matrices_of
@@ -103,11 +102,12 @@ class AttentionRecording(TranslationInput, Switchable):
 
         search, settings = self.search_options(**options)
         prefix = self._prefix(options) if part == 0 else []
-        (read,) = protected([parts[part]], self._protects(options))
+        reader = self._reader(options)
+        (read,) = reader.read([parts[part]])
         (source_ids,) = self._encoded([read])
         best, watched, trace = self._watched(source_ids, search, settings, prefix)
         if read.lost_in(best, self.tokenizer):
-            read = read.plain()
+            read = reader.plain(read)
             (source_ids,) = self._encoded([read])
             best, watched, trace = self._watched(source_ids, search, settings, prefix)
         shown = self.tokenizer.showing(read.values)
@@ -116,10 +116,11 @@ class AttentionRecording(TranslationInput, Switchable):
             raise UsageError("there is nothing to look at: max_ratio and max_extra leave no room to write")
         return replace(
             self._look(parts[part], source_ids, written, shown),
+            translation=read.written(written, self.tokenizer),
             parts=len(parts),
             steps=search_steps(trace, shown),
             search={**vars(search)},
-            beside=None if watched.tokens == best.tokens else shown.line(watched.tokens),
+            beside=None if watched.tokens == best.tokens else read.written(watched.tokens, self.tokenizer),
         )
 
     def _watched(

@@ -33,6 +33,7 @@ class Options(TypedDict, total=False):
     prefix: str
     split: bool
     protect: bool | None
+    truecase: bool
     warnings: bool
     scores: bool
     to: str | None

@@ -30,6 +30,9 @@ class TranslateRequest(Asked):
     protect: bool | None = Field(
         None, description="Keep numbers, times, addresses and tags as they are. [where the model was trained for it]"
     )
+    truecase: bool = Field(
+        True, description="Read what is all in capitals, or all in small letters, in the case that the model knows."
+    )
     warnings: bool = Field(False, description="Also answer what speaks against a translation.")
     attention: bool = Field(False, description="Also answer every attention weight.")
     stream: bool = Field(False, description="Of one text: answer as server-sent events, part by part.")

@@ -24,7 +24,7 @@ from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.confidence import confidence
 from regard.tasks.translation.engine import about
 from regard.tasks.translation.inputs import check_flags
-from regard.tasks.translation.protection import Protected, lost_values, protected
+from regard.tasks.translation.reading import Reader, ReadPart, lost_values
 from regard.tasks.translation.recording import AttentionRecording
 from regard.tasks.translation.results import Options, Translation, concatenate
 from regard.tasks.translation.scoring import PairScoring
@@ -76,7 +76,7 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         self = self._into(options)
         search, settings, prefix = self._asked(options)
         parts = self.split(text, options.get("split", True))
-        found: list[tuple[Protected, list[Hypothesis], list[Doubt] | None]] = []
+        found: list[tuple[ReadPart, list[Hypothesis], list[Doubt] | None]] = []
         told = ""
         while len(found) < len(parts):
             check_cancelled()
@@ -95,7 +95,7 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         search, settings = self.search_options(**options)
         prefix = self._prefix(options)
         check_flags(split=options.get("split", True), warnings=options.get("warnings", False))
-        self._protects(options)
+        self._reader(options)
         return replace(search, coverage=options.get("warnings", False)), settings, prefix
 
     def _blocks(
@@ -127,32 +127,37 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         settings: config.Decoding,
         prefixes: list[list[int]],
         options: Options,
-    ) -> Iterator[tuple[Protected, list[Hypothesis], list[Doubt] | None]]:
+    ) -> Iterator[tuple[ReadPart, list[Hypothesis], list[Doubt] | None]]:
         """Of each part how it was read, what was written, and what speaks against that."""
-        read = protected([part.text for part in parts], self._protects(options))
-        read, decoded = self._decode(read, search, settings, prefixes)
+        read, decoded = self._decode([part.text for part in parts], self._reader(options), search, settings, prefixes)
         doubted = self._doubts(read, decoded) if options.get("warnings") else repeat(None)
         return zip(read, decoded, doubted, strict=False)
 
     def _decode(
-        self, read: list[Protected], search: Search, settings: config.Decoding, prefixes: list[list[int]]
-    ) -> tuple[list[Protected], list[list[Hypothesis]]]:
+        self,
+        texts: list[str],
+        reader: Reader,
+        search: Search,
+        settings: config.Decoding,
+        prefixes: list[list[int]],
+    ) -> tuple[list[ReadPart], list[list[Hypothesis]]]:
         """Hypotheses of every part, and how it was read in the end: once more without placeholders if one was lost."""
 
-        def decoded(parts: list[Protected], begun: list[list[int]]) -> list[list[Hypothesis]]:
+        def decoded(parts: list[ReadPart], begun: list[list[int]]) -> list[list[Hypothesis]]:
             return self.engine.decode(self._encoded(parts), search, settings, begun)
 
-        read, found = list(read), decoded(read, prefixes)
+        read = reader.read(texts)
+        found = decoded(read, prefixes)
         again = [number for number, part in enumerate(read) if part.lost_in(found[number][0], self.tokenizer)]
         if again:
-            plain = [read[number].plain() for number in again]
+            plain = [reader.plain(read[number]) for number in again]
             for number, part, best in zip(
                 again, plain, decoded(plain, [prefixes[number] for number in again]), strict=True
             ):
                 read[number], found[number] = part, best
         return read, found
 
-    def _doubts(self, read: list[Protected], decoded: list[list[Hypothesis]]) -> list[list[Doubt]]:
+    def _doubts(self, read: list[ReadPart], decoded: list[list[Hypothesis]]) -> list[list[Doubt]]:
         """Of the best translation of each part, what speaks against it."""
         sources = self._encoded(read)
         targets = [list(best[0].tokens) for best in decoded]
@@ -185,7 +190,7 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
     def _join(
         self,
         parts: list[Part],
-        found: list[tuple[Protected, list[Hypothesis], list[Doubt] | None]],
+        found: list[tuple[ReadPart, list[Hypothesis], list[Doubt] | None]],
         nbest: int,
         warned: bool,
     ) -> Translation:
@@ -203,9 +208,9 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         ] or [Translation("", 0.0, [], [], "empty", parts=0, warnings=[] if warned else None)]
         return replace(ranks[0], alternatives=ranks) if nbest > 1 else ranks[0]
 
-    def _read(self, part: Protected, hypothesis: Hypothesis, doubted: list[Doubt] | None) -> Translation:
+    def _read(self, part: ReadPart, hypothesis: Hypothesis, doubted: list[Doubt] | None) -> Translation:
         shown = self.tokenizer.showing(part.values)
-        text = shown.line(hypothesis.tokens)
+        text = part.written(hypothesis.tokens, self.tokenizer)
         lost = lost_values(part, text) if self.tokenizer.has_placeholders else []
         return Translation(
             text=text,

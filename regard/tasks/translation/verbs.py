@@ -48,6 +48,7 @@ def evaluate(
     workers: int = 1,
     split: bool = True,
     protect: bool | None = None,
+    truecase: bool = True,
     to: str | None = None,
     test: str | None = None,
     device: str = "cpu",
@@ -69,7 +70,7 @@ def evaluate(
     if output is not None:
         Path(output).mkdir(parents=True, exist_ok=True)
     for each in sets:
-        found = evaluate_on(translator, each, paper=paper, beam=beam, split=split, protect=protect)
+        found = evaluate_on(translator, each, paper=paper, beam=beam, split=split, protect=protect, truecase=truecase)
         if output is not None:
             files[each.name].write_text("".join(f"{text}\n" for text in found.texts), encoding="utf-8")
         yield found
@@ -164,6 +165,7 @@ def view(
     shortlist: bool = False,
     split: bool = True,
     protect: bool | None = None,
+    truecase: bool = True,
     to: str | None = None,
     device: str = "cpu",
 ) -> SeenTranslation:
@@ -171,7 +173,7 @@ def view(
     text, movie = text_and_movie(model, text)
     translator = load(model, device, task="translation", engine=engine, int8=int8, shortlist=shortlist, to=to)
     with progress() as bar:
-        looks = translator.attentions(text, beam=beam, split=split, protect=protect)
+        looks = translator.attentions(text, beam=beam, split=split, protect=protect, truecase=truecase)
         seen = list(bar.track(looks, description="Looking"))
     if len(seen) > 1:
         note(f"the text is shown in the {len(seen)} parts in which it is translated")

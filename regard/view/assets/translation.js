@@ -7,6 +7,7 @@ class PortableTranslator {
     const { joint, source = joint, target = joint } = given.tokenizer;
     this.source = new SentencePiece(bytesOf(source ?? ""));
     this.target = source === target ? this.source : new SentencePiece(bytesOf(target ?? ""));
+    this.reader = new PartReader(this.source, given.rules);
     this.model = new TransformerModel(unpackWeights(given.weights), given.settings);
   }
 
@@ -19,7 +20,7 @@ class PortableTranslator {
   /** @type {(text: string) => string[]} */
   split(text) {
     const { longest, sentences, rules } = this.given;
-    return splitText(text, longest, (part) => this.source.encode(part).length, sentences, rules);
+    return splitText(text, longest, (part) => this.reader.measure(part), sentences, rules);
   }
 
   // One scene for each part of the text, by the model as it is or changed.
@@ -37,19 +38,32 @@ class PortableTranslator {
   }
 
   // What the search writes of one part.
-  /** @type {(text: string, settings: DecodingSettings) => ReturnType<typeof search>} */
-  translate(text, settings) {
+  /** @type {(part: ReadPart, settings: DecodingSettings) => ReturnType<typeof search>} */
+  translate(part, settings) {
     this.model.record = null;
-    return search(this.model, [...this.encode(text), END_ID], settings);
+    return search(this.model, [...this.encode(part.text), END_ID], settings);
+  }
+
+  // How a part is read, and what is written: once more without placeholders if one was lost.
+  /** @type {(text: string, settings: DecodingSettings) => { part: ReadPart } & ReturnType<typeof search>} */
+  searched(text, settings) {
+    const part = this.reader.read(text);
+    const found = this.translate(part, settings);
+    const line = this.target.line(found.best.tokens);
+    if (part.values.every((_, place) => line.includes(PLACEHOLDERS[place]))) return { part, ...found };
+    const plain = this.reader.plain(part);
+    return { part: plain, ...this.translate(plain, settings) };
   }
 
   /** @type {(text: string, settings: DecodingSettings, parts: number) => Scene} */
   scene(text, settings, parts) {
     const { model, given } = this;
-    const { best, steps } = this.translate(text, settings);
+    const { part, best, steps } = this.searched(text, settings);
     const written = best.ended ? [...best.tokens, END_ID] : best.tokens;
     if (written.length === 0) throw new Error("the model wrote nothing");
-    const read = [...this.encode(text), END_ID];
+    const read = [...this.encode(part.text), END_ID];
+    /** @type {(piece: string) => string} */
+    const shown = (piece) => restore(piece, part.values);
     /** @type {Record_} */
     const record = new Map();
     model.record = record;
@@ -57,11 +71,11 @@ class PortableTranslator {
     model.record = null;
     const source = sideOf(
       text,
-      read.map((id) => this.source.pieces[id]),
+      read.map((id) => shown(this.source.pieces[id])),
     );
     const target = sideOf(
-      this.target.line(written),
-      written.map((id) => this.target.pieces[id]),
+      writtenOf(part, written, this.target),
+      written.map((id) => shown(this.target.pieces[id])),
     );
     const names = model.attentionNames();
     const attention = Object.fromEntries(
@@ -76,8 +90,8 @@ class PortableTranslator {
       target,
       read: sideOf("", ["<s>", ...target.tokens.slice(0, -1)]),
       attention,
-      alternatives: alternativesOf(logits, written, this.target.pieces),
-      steps: this.steps(steps),
+      alternatives: alternativesOf(logits, written, this.target.pieces.map(shown)),
+      steps: this.steps(steps, shown),
       search: { ...settings, nbest: 1, sample: false, temperature: 1, top_k: 0, top_p: 1 },
       beside: null,
       positions: positionsOf(model, "source_embedding", Math.max(read.length, written.length)),
@@ -92,8 +106,8 @@ class PortableTranslator {
   }
 
   // The steps of the search with tokens and texts instead of ids.
-  /** @type {(steps: Step[]) => SearchStep[]} */
-  steps(steps) {
+  /** @type {(steps: Step[], named: (piece: string) => string) => SearchStep[]} */
+  steps(steps, named) {
     /** @type {number[][]} */
     let before = [[]];
     return steps.map(({ kept, finished }) => {
@@ -101,9 +115,9 @@ class PortableTranslator {
       /** @type {(candidate: Candidate) => SearchPath} */
       const shown = ({ parent, token, ...numbers }) => ({
         parent,
-        token: this.target.pieces[token],
+        token: named(this.target.pieces[token]),
         ...numbers,
-        text: this.target.line([...paths[parent], token].filter((id) => id > UNKNOWN_ID)),
+        text: named(this.target.line([...paths[parent], token].filter((id) => id > UNKNOWN_ID))),
       });
       before = kept.map(({ parent, token }) => [...paths[parent], token]);
       return { kept: kept.map(shown), finished: finished.map(shown) };
