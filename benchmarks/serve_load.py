@@ -1,7 +1,8 @@
 """What load does `regard serve` hold? Clients on this machine, each asking for one sentence after the other.
 
 Starts the server as a process of its own, lets 32 clients with keep-alive connections ask for a minute, and prints
-requests per second, latencies, errors, batch sizes, and the server's memory as time goes by (Linux only).
+requests per second, latencies, the server's CPU time per request (which also a busy machine tells well), errors, batch sizes, and the
+server's memory as time goes by (Linux only).
 
     python benchmarks/serve_load.py [--route translate] [--seconds 60] [--clients 32] [--threads 1] [--json measured.json]
 
@@ -117,6 +118,13 @@ async def client(port: int, route: str, texts: Iterator[str], end: float, seen: 
     writer.close()
 
 
+def processor(process: int) -> float:
+    """Seconds of the CPU that it has used, with all its threads."""
+    with open(f"/proc/{process}/stat") as file:
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
 def memory(process: int) -> float:
     """Resident, in MB."""
     with open(f"/proc/{process}/status") as file:
@@ -182,9 +190,9 @@ def main() -> None:
         serving(given.model or model_of(given.route, folder), port, given.threads) as process,
     ):
         asyncio.run(load(process.pid, port, given.route, 2, 1.0, texts))  # the first requests allocate
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), processor(process.pid)
         seen, used, counts = asyncio.run(load(process.pid, port, given.route, given.clients, given.seconds, texts))
-        took = time.perf_counter() - began
+        took, spent = time.perf_counter() - began, processor(process.pid) - spent
     p50, p95, p99 = np.percentile(seen.seconds, [50, 95, 99]) * 1000
     print(
         f"{given.clients} clients, {took:.1f} s: {len(seen.seconds):,} requests, {len(seen.seconds) / took:,.1f} per second"
@@ -192,6 +200,7 @@ def main() -> None:
     print(
         f"latency: p50 {p50:,.0f} ms, p95 {p95:,.0f} ms, p99 {p99:,.0f} ms, longest {max(seen.seconds) * 1000:,.0f} ms"
     )
+    print(f"the server's CPU: {1000 * spent / len(seen.seconds):.2f} ms per request")
     print(f"errors: {dict(seen.errors) or 'none'}")
     print(batch_sizes(counts))
     print(f"memory at 10 %, 50 %, 100 % of the time: {', '.join(f'{each:,.1f}' for each in used)} MB")
@@ -201,6 +210,7 @@ def main() -> None:
             "p50": p50,
             "p95": p95,
             "p99": p99,
+            "cpu_ms": 1000 * spent / len(seen.seconds),
             "errors": dict(seen.errors),
         }
         given.json.write_text(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -104,6 +105,7 @@ class CTranslate2Engine:
         self.threads = threads or os.cpu_count() or 1
         self._source, self._target = read_vocabularies(folder)
         self._ids = {token: number for number, token in enumerate(self._target)}
+        self._callers, self._counting = 0, threading.Lock()  # who decodes at this moment
         try:
             # One thread for each batch and many batches: faster than the reverse, and no slower for one sentence.
             self._translator = ctranslate2.Translator(
@@ -130,7 +132,13 @@ class CTranslate2Engine:
             length_limit(len(source), settings, self.max_positions, len(prefix))
             for source, prefix in zip(sources, prefixes, strict=True)
         ]
-        findings = self._find(sources, prefixes, limits, options, settings)
+        with self._counting:
+            self._callers += 1
+        try:
+            findings = self._find(sources, prefixes, limits, options, settings)
+        finally:
+            with self._counting:
+                self._callers -= 1
         ranked = self._ranked(sources, prefixes, findings, options)
         if options.coverage:
             self._tell_coverage(sources, ranked, findings, settings.batch_tokens)
@@ -167,8 +175,8 @@ class CTranslate2Engine:
         return found
 
     def _jobs(self, group: list[int], lengths: list[int], beam: int, batch_tokens: int) -> list[list[int]]:
-        """Batches of similar length, at least one for every thread if there are sentences enough."""
-        share = max(1, sum(lengths) * beam // self.threads)
+        """Batches of similar length, at least one for every thread that other callers leave if there are sentences enough."""
+        share = max(1, sum(lengths) * beam // max(1, self.threads // max(1, self._callers)))
         return [[group[place] for place in batch] for batch in in_batches(lengths, min(batch_tokens, share), beam)]
 
     def _run(

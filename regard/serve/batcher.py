@@ -1,4 +1,5 @@
-"""The one thread that computes: requests put jobs into its queue, and those that go together are done together."""
+"""The threads that compute, one unless the models can do with more: requests put jobs into their queue, and those that go together
+are done together."""
 
 from __future__ import annotations
 
@@ -44,35 +45,50 @@ class Job:
 
 
 class Batcher:
-    """A queue and the thread behind it."""
+    """A queue and the threads behind it."""
 
     def __init__(
-        self, limits: Limits, threads: int | None = None, on_batch: Callable[[int], None] = lambda texts: None
+        self,
+        limits: Limits,
+        threads: int | None = None,
+        on_batch: Callable[[int], None] = lambda texts: None,
+        side_by_side: int = 1,
     ) -> None:
+        """`threads` are torch's in each batch, `side_by_side` the batches that are computed at the same time."""
         self.limits, self.threads, self.on_batch = limits, threads, on_batch
-        self.busy: list[Job] = []
-        """What is being computed."""
+        self._busy: dict[str, list[Job]] = {}  # by the name of the thread
         self._queue: deque[Job] = deque()
         self._changed = threading.Condition()
         self._closing = self._given_up = False
         self._turn = 0  # whose it is
         self._pace = 0.0  # seconds per token, as of late
-        self._thread = threading.Thread(target=self._work, name="regard-inference", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._work, name=f"regard-inference-{number}", daemon=True)
+            for number in range(side_by_side)
+        ]
 
     def start(self) -> None:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def close(self) -> None:
         """Finish what waits, if the time allows it, and end."""
         with self._changed:
             self._closing = True
-            self._changed.notify()
-        self._thread.join(self.limits.shutdown_seconds)
+            self._changed.notify_all()
+        end = time.monotonic() + self.limits.shutdown_seconds
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
         self._given_up = True
 
     @property
     def alive(self) -> bool:
-        return self._thread.is_alive()
+        return all(thread.is_alive() for thread in self._threads)
+
+    @property
+    def busy(self) -> list[Job]:
+        """What is being computed."""
+        return [job for batch in list(self._busy.values()) for job in batch]
 
     @property
     def waiting(self) -> int:
@@ -99,7 +115,7 @@ class Batcher:
                 turn += job.cost
                 job.turn = turn
             self._queue = deque(sorted([*self._queue, *jobs], key=lambda job: job.turn))  # of equals the older first
-            self._changed.notify()
+            self._changed.notify_all()
 
     def drop(self, jobs: Sequence[Job]) -> None:
         """Forget what nobody waits for any more; what has begun ends at its next step, unless others share its batch."""
@@ -114,12 +130,12 @@ class Batcher:
     def _work(self) -> None:
         # One core is left to those who talk to the clients.
         torch.set_num_threads(self.threads or max(1, torch.get_num_threads() - 1))
-        released = time.perf_counter()
+        released, name = time.perf_counter(), threading.current_thread().name
         while batch := self._take():
-            began, self.busy = time.perf_counter(), batch
+            began, self._busy[name] = time.perf_counter(), batch
             self.on_batch(len(batch))
             self._answer(batch)
-            self.busy, cost = [], max(1, sum(job.cost for job in batch))
+            self._busy[name], cost = [], max(1, sum(job.cost for job in batch))
             self._pace = 0.8 * self._pace + 0.2 * (time.perf_counter() - began) / cost
             if began - released > BUSY:
                 release_memory()

@@ -37,7 +37,9 @@ class Service:
     def __init__(self, models: Mapping[str, Served], limits: Limits, threads: int | None, access: Access) -> None:
         self.models, self.limits, self.access = models, limits, access
         self.metrics = Metrics(lambda: self.batcher.waiting)
-        self.batcher = Batcher(limits, threads, self.metrics.batches.observe)
+        # As many as every model can do with: while one batch is computed, the next gathers, and the more texts the less each costs.
+        side_by_side = min((getattr(model, "side_by_side", 1) for model in models.values()), default=1)
+        self.batcher = Batcher(limits, threads, self.metrics.batches.observe, side_by_side)
 
     def of(self, task: str) -> dict[str, Any]:
         """The models of one task, by name."""

@@ -242,3 +242,10 @@ def test_without_the_extra(known: Trained, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
     with pytest.raises(UsageError, match=r"ctranslate2: pip install -e '.\[export\]'"):
         open_engine(known)
+
+
+def test_who_decodes_alone_takes_every_thread_and_who_has_company_one(known: Trained) -> None:
+    shared = open_engine(known, threads=2)
+    for callers, jobs in ((0, 2), (1, 2), (2, 1), (5, 1)):
+        shared._callers = callers
+        assert len(shared._jobs(list(range(8)), [4] * 8, 5, batch_tokens=4_096)) == jobs

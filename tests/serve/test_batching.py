@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from threading import Barrier
 from typing import Any
 
 import httpx
 import pytest
 
 from regard.errors import UsageError
+from regard.serve.access import Access
 from regard.serve.batcher import Batcher, Job
 from regard.serve.limits import DEFAULTS, Limits, Refusal
+from regard.serve.service import Service
 from regard.tasks.translation.translator import Translator
 from tests.serve.conftest import PATIENCE, SENTENCES, Running, Watched, running, until
 
@@ -182,3 +185,29 @@ def test_a_long_request_does_not_keep_others_waiting(watched: Watched) -> None:
     place = watched.calls.index(["short"])
     assert place <= 2  # after what was begun, and at most one text that was there first
     assert len(watched.calls) == len(SENTENCES) + 2
+
+
+def test_batches_side_by_side_wait_for_no_other() -> None:
+    both = Barrier(2)
+
+    def meet(items: list[Any]) -> list[Any]:
+        both.wait(PATIENCE)  # alone, neither of the two would come past this
+        return items
+
+    batcher = Batcher(Limits(), side_by_side=2)
+    jobs = [Job(key, key, 1, meet) for key in ("a", "b")]
+    batcher.start()
+    batcher.put(jobs)
+    assert [job.future.result(PATIENCE) for job in jobs] == ["a", "b"]
+    batcher.close()
+    assert not batcher.busy
+    assert not batcher.alive
+
+
+def test_one_thread_computes_unless_every_model_can_do_with_more(tiny_translator: Translator) -> None:
+    class Shared(Watched):
+        side_by_side = 3
+
+    alone, shared = Watched(tiny_translator), Shared(tiny_translator)
+    for models, threads in (({"a": shared}, 3), ({"a": shared, "b": alone}, 1), ({"a": alone}, 1)):
+        assert len(Service(models, Limits(), None, Access()).batcher._threads) == threads

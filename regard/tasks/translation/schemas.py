@@ -33,6 +33,10 @@ class TranslateRequest(Asked):
     truecase: bool = Field(
         True, description="Read what is all in capitals, or all in small letters, in the case that the model knows."
     )
+    scores: bool = Field(
+        True,
+        description="Answer exact scores; false: where that saves time, leave out those of tokens and the confidence.",
+    )
     warnings: bool = Field(False, description="Also answer what speaks against a translation.")
     attention: bool = Field(False, description="Also answer every attention weight.")
     stream: bool = Field(False, description="Of one text: answer as server-sent events, part by part.")

@@ -22,7 +22,7 @@ from regard.errors import UsageError
 from regard.tasks.provenance import told_range
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.confidence import confidence
-from regard.tasks.translation.engine import about
+from regard.tasks.translation.engine import FastEngine, about
 from regard.tasks.translation.inputs import check_flags
 from regard.tasks.translation.reading import Reader, ReadPart, lost_values
 from regard.tasks.translation.recording import AttentionRecording
@@ -226,6 +226,11 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
     def decoded_by(self) -> str:
         """Which engine decodes, and why it is this one."""
         return about(self.engine)
+
+    @property
+    def side_by_side(self) -> int:
+        """How many threads may translate at the same time without being in each other's way."""
+        return getattr(self.engine.fast, "threads", 1) if isinstance(self.engine, FastEngine) else 1
 
     def _reading(self, text: str) -> Reading:
         """Whole, or cut where it is longer than the model was trained for."""
