@@ -595,8 +595,25 @@ interface LiveRequest {
   walk: boolean;
 }
 
-type WorkerQuestion = { model: AnyPortable } | { id: number; request: LiveRequest };
-type WorkerAnswer = { id: number; scenes: Scene[] } | { id: number; error: string };
+/** How a language model inside the page is to continue a text. */
+interface WriteRequest {
+  text: string;
+  /** New tokens, at most. */
+  most: number;
+  /** Of sampling; 0 takes the most probable token. */
+  temperature: number;
+  seed: number;
+  changes: { off: Record<string, number[]>; temperature: number; hard: boolean };
+}
+
+type WorkerQuestion =
+  | { model: AnyPortable }
+  | { id: number; request: LiveRequest }
+  | { id: number; write: WriteRequest };
+type WorkerAnswer =
+  | { id: number; scenes: Scene[] }
+  | { id: number; written: string; done: boolean }
+  | { id: number; error: string };
 interface WorkerPort {
   onmessage: (event: { data: WorkerQuestion }) => void;
   postMessage: (answer: WorkerAnswer) => void;

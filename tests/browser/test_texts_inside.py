@@ -161,6 +161,68 @@ def decided(found: dict[str, Any], wanted: dict[str, Any]) -> None:
     assert dict(found["ngrams"]).keys() >= {ngram for ngram, value in wanted["ngrams"][:3] if abs(value) > 0.1}
 
 
+WRITE = """(requests) => {
+    const writer = built(JSON.parse(document.getElementById("data").textContent));
+    return requests.map((request) => writer.write(request));
+}"""
+
+
+@pytest.mark.parametrize("documents", ["lines", "stream"])
+def test_a_language_model_continues_a_text_as_pythons_greedy_does(
+    open_page: Open, tmp_path: Path, tiny_tokenizer: Tokenizer, documents: str
+) -> None:
+    made = writer(tiny_tokenizer, documents)
+    with torch.no_grad():
+        for parameter in made.model.parameters():
+            parameter.mul_(3)  # of a decided opinion: rounding must not choose
+        round_weights(made.model.state_dict().values())
+    prompts = ["", "Ba bo", "Ba bo ", TEXT, "Ba\n\nbo ri\n", LONG]  # the last one fills the context
+    page = program(open_page, tmp_path, of_writers.portable(made))
+    unchanged = {"off": {}, "temperature": 1, "hard": False}
+    asked = [{"text": each, "most": 80, "temperature": 0, "seed": 0, "changes": unchanged} for each in prompts]
+    found = page.evaluate(WRITE, asked)
+    assert found == [each.text for each in made.generate(prompts, temperature=0, max_new_tokens=80)]
+    assert len(set(found)) > 1
+    with made.changed(OFF, 0.5):
+        (wanted,) = made.generate(["Ba bo"], temperature=0, max_new_tokens=20)
+    changed = {**asked[1], "most": 20, "changes": {"off": OFF, "temperature": 0.5, "hard": False}}
+    assert page.evaluate(WRITE, [changed]) == [wanted.text]
+
+
+def test_a_seed_draws_the_same_text_and_a_temperature_near_0_is_greedy(
+    open_page: Open, tmp_path: Path, tiny_tokenizer: Tokenizer
+) -> None:
+    page = program(open_page, tmp_path, of_writers.portable(writer(tiny_tokenizer)))
+    asked = {"text": "Ba bo", "most": 12, "changes": {"off": {}, "temperature": 1, "hard": False}}
+    drawn = [(1.0, 1), (1.0, 1), (1.0, 2), (1e-6, 3), (0, 0)]
+    found = page.evaluate(WRITE, [{**asked, "temperature": temperature, "seed": seed} for temperature, seed in drawn])
+    assert found[0] == found[1] != found[2]
+    assert found[3] == found[4]
+    counts = page.evaluate(
+        """() => { const draw = randomNumbers(5); const scores = Float64Array.from([0, Math.log(2), Math.log(5)]);
+        const counts = [0, 0, 0]; for (let n = 0; n < 8000; n++) counts[chosenToken(scores, 1, draw)]++; return counts; }"""
+    )
+    np.testing.assert_allclose(np.array(counts) / 8000, [1 / 8, 2 / 8, 5 / 8], atol=0.03)
+
+
+def test_the_page_goes_on_writing_and_looks_at_it(open_page: Open, tmp_path: Path, tiny_tokenizer: Tokenizer) -> None:
+    made = writer(tiny_tokenizer)
+    told = {"name": "tiny", "title": made.recipe.name, "verb": "generate", **of_writers.about(made)}
+    LivePage(told, of_writers.portable(made), "").write(tmp_path / "live.html")
+    page: Page = open_page(tmp_path / "live.html", **NARROW)
+    page.locator("#live-text").fill("Ba bo")
+    page.locator("#live-sampling").fill("0")
+    page.locator("#live-most").fill("6")
+    page.locator("#live-write").click()
+    until(page, "page.scene !== null && !page.live.running")
+    (wanted,) = made.generate(["Ba bo"], temperature=0, max_new_tokens=6)
+    assert page.locator("#live-text").input_value() == f"Ba bo{wanted.text}"
+    assert page.evaluate("page.scene.source.text") == f"Ba bo{wanted.text}".strip()
+    page.locator("#language-ko").click()
+    expect(page.locator("#live-write")).to_have_text("이어서 쓰기")
+    assert fits(page)
+
+
 @pytest.mark.parametrize("verb", ["classify", "generate"])
 def test_the_page(open_page: Open, tmp_path: Path, tiny_tokenizer: Tokenizer, verb: str) -> None:
     box, made = (

@@ -33,6 +33,57 @@ class PortableLanguageModel {
     return linear(states, this.model.tensor("output.weight"));
   }
 
+  // What stands before the text that is to be continued, and its own tokens.
+  /** @type {(prompt: string) => number[]} */
+  read(prompt) {
+    const lines = prompt.split("\n").map(strip);
+    if (!this.given.stream) return [START_ID, ...this.tokenizer.encode(strip(lines.join(" ")))];
+    return [END_ID, ...lines.flatMap((line, number) => [...(number ? [END_ID] : []), ...this.tokenizer.encode(line)])];
+  }
+
+  // Continue a text by so many tokens at most, as `generate` of Python does: the most probable token each time at temperature
+  // 0, else a draw, which the seed decides. Whenever the context is full, the last half of it is read anew.
+  /** @type {(request: WriteRequest, tell?: (written: string) => void) => string} */
+  write({ text, most, temperature, seed, changes }, tell = () => {}) {
+    const { model, given } = this;
+    Object.assign(model, { changes, record: null });
+    const ids = this.read(text);
+    let last = /** @type {number} */ (ids.pop());
+    let seen = ids.length < given.context ? ids : this.half(ids);
+    let past = this.past(seen);
+    const draw = randomNumbers(seed);
+    const written = new WrittenText(this.tokenizer.pieces, text === "" || /\s$/.test(text));
+    for (let count = 0; count < most; count++) {
+      if (seen.length === given.context) {
+        seen = this.half(seen);
+        past = this.past(seen);
+      }
+      const scores = Float64Array.from(this.project([model.step(last, past)])[0]);
+      seen.push(last);
+      for (const id of [PAD_ID, START_ID, UNKNOWN_ID]) scores[id] = Number.NEGATIVE_INFINITY;
+      last = chosenToken(scores, temperature, draw);
+      if (last === END_ID && !given.stream) break;
+      written.add(last);
+      tell(written.text);
+    }
+    return written.text;
+  }
+
+  // Together with the token that is read next, half of the context.
+  /** @type {(seen: number[]) => number[]} */
+  half(seen) {
+    return seen.slice(seen.length - Math.max(1, Math.floor(this.given.context / 2)) + 1);
+  }
+
+  // The keys and values of what was read, by layer.
+  /** @type {(seen: number[]) => KeyValue[]} */
+  past(seen) {
+    /** @type {KeyValue[]} */
+    const past = Array.from({ length: this.given.settings.layers }, () => ({ key: [], value: [] }));
+    for (const id of seen) this.model.step(id, past);
+    return past;
+  }
+
   /** @type {(request: LiveRequest) => Scene[]} */
   scenes({ text, off, temperature, hard }) {
     const { given, model } = this;
@@ -79,4 +130,63 @@ class PortableLanguageModel {
       },
     ];
   }
+}
+
+// Tokens become text as they are written; half a character is not shown.
+class WrittenText {
+  /** @param {string[]} pieces @param {boolean} bare whether the next word needs no space before it */
+  constructor(pieces, bare) {
+    this.pieces = pieces;
+    this.bare = bare;
+    this.decoder = new TextDecoder();
+    this.text = "";
+  }
+
+  /** @type {(id: number) => void} */
+  add(id) {
+    if (id === END_ID) {
+      this.bare = true;
+      this.decoder = new TextDecoder();
+      this.text += "\n";
+      return;
+    }
+    const piece = this.pieces[id];
+    const byte = /^<0x([0-9A-F]{2})>$/.exec(piece);
+    let bytes = byte && Uint8Array.of(Number.parseInt(byte[1], 16));
+    if (bytes) this.bare = false;
+    else {
+      const spelled = piece.replaceAll("▁", " ");
+      const shown = this.bare ? spelled.replace(/^ /, "") : spelled;
+      this.bare = this.bare && shown === "";
+      bytes = new TextEncoder().encode(shown);
+    }
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: bytes can spell them
+    this.text += this.decoder.decode(bytes, { stream: true }).replace(/[\u0000-\u001f\u007f-\u009f]/g, " ");
+  }
+}
+
+// The most probable token, or, above temperature 0, one that a number from 0 to 1 draws.
+/** @type {(scores: Float64Array, temperature: number, draw: () => number) => number} */
+function chosenToken(scores, temperature, draw) {
+  const greatest = scores.reduce((most, score) => Math.max(most, score), Number.NEGATIVE_INFINITY);
+  if (temperature === 0) return scores.indexOf(greatest);
+  const shares = scores.map((score) => Math.exp((score - greatest) / temperature));
+  let left = draw() * shares.reduce((sum, share) => sum + share, 0);
+  const place = shares.findIndex((share) => {
+    left -= share;
+    return share > 0 && left < 0;
+  });
+  return place < 0 ? scores.indexOf(greatest) : place;
+}
+
+// Numbers from 0 to 1 that a seed decides (mulberry32).
+/** @type {(seed: number) => () => number} */
+function randomNumbers(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

@@ -50,6 +50,19 @@ const LIVE = {
     en: "Every query looks at one key only, the best one.",
     ko: "모든 쿼리가 가장 점수가 높은 키 하나만 봅니다.",
   },
+  write: { en: "Continue the text", ko: "이어서 쓰기" },
+  writing: { en: "Writing …", ko: "쓰는 중 …" },
+  sampling: { en: "Sampling temperature", ko: "샘플링 온도" },
+  samplingHint: {
+    en: "0 takes the most probable token each time (greedy). Above 0 each token is drawn by its probability; a higher temperature makes rare tokens more probable.",
+    ko: "0이면 매번 확률이 가장 높은 토큰을 고릅니다(greedy). 0보다 크면 확률에 따라 토큰을 뽑으며, 온도가 높을수록 드문 토큰이 더 자주 뽑힙니다.",
+  },
+  seed: { en: "Seed", ko: "시드" },
+  seedHint: {
+    en: "The same seed draws the same text in this page.",
+    ko: "시드가 같으면 이 페이지에서 같은 글이 뽑힙니다.",
+  },
+  most: { en: "New tokens, at most", ko: "새 토큰 최대 개수" },
   off: { en: "Heads off: {0}", ko: "꺼진 헤드: {0}" },
   reset: { en: "Reset", ko: "초기화" },
   examples: {
@@ -141,7 +154,7 @@ function markDifferences(text, other) {
 /** @type {(model: LiveModel) => string} */
 const titleOf = ({ name, title }) => (title === name ? "" : (title ?? ""));
 
-/** @typedef {<Answer>(path: string, body: object, signal?: AbortSignal) => Promise<Answer>} Ask */
+/** @typedef {<Answer>(path: string, body: object, signal?: AbortSignal, tell?: (written: string) => void) => Promise<Answer>} Ask */
 class Live {
   /** @param {LiveSettings} settings @param {Ask} ask whoever answers: a server, or a model inside the page */
   constructor(settings, ask) {
@@ -162,6 +175,8 @@ class Live {
     /** @type {Scene | null} */
     this.walked = null; // the scene that came with its walk, if that was not too large
     this.timer = 0;
+    /** @type {string | null} */
+    this.written = null; // what a language model has added so far, while it writes
     this.error = "";
     this.part = this.makeParts();
     this.labels = this.makeLabels();
@@ -189,6 +204,10 @@ class Live {
   }
   get canChange() {
     return Object.keys(this.model.attentions).length > 0;
+  }
+  // A language model inside the page continues a text; one behind a server is asked on the server's own page.
+  get canWrite() {
+    return this.settings.inside?.model.kind === "language-model";
   }
   get temperature() {
     return Number(this.part.temperature.value);
@@ -226,6 +245,10 @@ class Live {
       off: make("span", { id: "live-off" }),
       reset: make("button", { type: "button", id: "live-reset", class: "quiet", onclick: () => this.reset() }),
       submit: make("button", { type: "submit", id: "live-submit" }),
+      sampling: input("number", "sampling", { min: 0, max: 2, step: 0.1, value: 0.8 }),
+      seed: input("number", "seed", { min: 0, max: 4294967295, step: 1, value: 0 }),
+      most: input("number", "most", { min: 1, max: 200, step: 1, value: 40 }),
+      write: make("button", { type: "button", id: "live-write", class: "quiet", onclick: () => this.write() }),
       error: make("p", { class: "error", role: "alert" }),
       told: make("div", { "aria-live": "polite" }),
       examples: make("div", { class: "examples" }),
@@ -244,6 +267,9 @@ class Live {
       beam: label("beam", part.beam),
       temperature: label("temperature", part.temperature, part.degree),
       hard: label("hard", part.hard),
+      sampling: label("sampling", part.sampling),
+      seed: label("seed", part.seed),
+      most: label("most", part.most),
     };
   }
 
@@ -261,6 +287,8 @@ class Live {
       },
       part.text,
       make("div", { class: "row" }, this.labels.model, this.labels.to, this.labels.beam, part.keys, part.submit),
+      this.canWrite &&
+        make("div", { class: "row writer" }, part.write, this.labels.sampling, this.labels.seed, this.labels.most),
       make("div", { class: "row" }, this.labels.temperature, this.labels.hard),
       part.error,
       part.inside,
@@ -297,6 +325,10 @@ class Live {
     this.labels.temperature.title = say(LIVE.temperatureHint);
     this.labels.hard.title = say(LIVE.hardHint);
     part.beam.placeholder = String(this.model.beam ?? say(LIVE.usual));
+    this.labels.sampling.title = say(LIVE.samplingHint);
+    this.labels.seed.title = say(LIVE.seedHint);
+    part.write.textContent = say(this.written === null ? LIVE.write : LIVE.writing);
+    part.write.disabled = this.written !== null;
     part.degree.textContent = this.temperature.toFixed(1);
     part.off.textContent = this.headsOff ? say(LIVE.off, this.headsOff) : "";
     part.off.title = [...this.off]
@@ -479,6 +511,36 @@ class Live {
       this.trained = { key, text: outcomeOf(scenes) };
     }
     return this.trained.text;
+  }
+
+  // Let the language model continue the text, then look at all of it.
+  async write() {
+    const { part } = this;
+    const before = part.text.value;
+    const { off, temperature, hard } = this.request();
+    const most = Math.max(1, Math.min(200, part.most.valueAsNumber || 40));
+    /** @type {WriteRequest} */
+    const asked = {
+      text: before,
+      most,
+      temperature: Math.max(0, part.sampling.valueAsNumber || 0),
+      seed: part.seed.valueAsNumber || 0,
+      changes: { off, temperature, hard },
+    };
+    /** @type {(written: string) => void} */
+    const tell = (written) => {
+      this.written = written;
+      part.text.value = before + written;
+    };
+    this.error = "";
+    tell("");
+    await this.run(async (signal) => {
+      tell(await this.ask("write", asked, signal, tell));
+      return () => {};
+    });
+    this.written = null;
+    if (this.error) draw();
+    else await this.translate();
   }
 
   async translate() {

@@ -6,7 +6,7 @@
 function askModelInside({ program, model }) {
   const worker = new Worker(URL.createObjectURL(new Blob([program], { type: "text/javascript" })));
   worker.postMessage({ model });
-  /** @typedef {{ id: number, request: LiveRequest, resolve: (answer: any) => void, reject: (error: Error) => void }} Asked */
+  /** @typedef {{ id: number, question: { request: LiveRequest } | { write: WriteRequest }, tell?: (written: string) => void, resolve: (answer: any) => void, reject: (error: Error) => void }} Asked */
   /** @type {Asked | null} */
   let running = null;
   /** @type {Asked | null} */
@@ -18,14 +18,18 @@ function askModelInside({ program, model }) {
     if (running || !waiting) return;
     running = waiting;
     waiting = null;
-    worker.postMessage({ id: running.id, request: running.request });
+    worker.postMessage({ id: running.id, ...running.question });
   };
   /** @type {(event: MessageEvent<WorkerAnswer>) => void} */
   worker.onmessage = ({ data }) => {
     const asked = running;
+    if ("written" in data && !data.done) {
+      asked?.tell?.(data.written);
+      return;
+    }
     running = null;
     if ("error" in data) asked?.reject(new Error(data.error));
-    else asked?.resolve({ scenes: data.scenes });
+    else asked?.resolve("written" in data ? data.written : { scenes: data.scenes });
     next();
   };
   worker.onerror = (event) => {
@@ -33,10 +37,14 @@ function askModelInside({ program, model }) {
     running = null;
     next();
   };
-  return (_, body, signal) =>
+  return (path, body, signal, tell) =>
     new Promise((resolve, reject) => {
       waiting?.reject(abandon());
-      waiting = { id: count++, request: /** @type {LiveRequest} */ (body), resolve, reject };
+      const question =
+        path === "write"
+          ? { write: /** @type {WriteRequest} */ (body) }
+          : { request: /** @type {LiveRequest} */ (body) };
+      waiting = { id: count++, question, tell, resolve, reject };
       signal?.addEventListener("abort", () => reject(abandon()));
       next();
     });

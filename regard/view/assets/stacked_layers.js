@@ -12,6 +12,32 @@ class StackedLayers extends Network {
     return states;
   }
 
+  // One more position of a causal stack: its id, and the keys and values of all before it by layer, to which its own are added
+  // → its state [D].
+  /** @type {(id: number, past: KeyValue[]) => Float32Array} */
+  step(id, past) {
+    const length = past[0].key.length;
+    let x = this.embed([id], "embedding", length); // [1, D]
+    for (let number = 0; number < this.settings.layers; number++) {
+      const layer = `layers.${number}`;
+      const name = `${layer}.self_attention`;
+      const own = past[number];
+      x = this.residual(x, `${layer}.after_self`, (rows) => {
+        const { query, key, value } = this.project(rows, name);
+        own.key.push(key[0]);
+        own.value.push(value[0]);
+        return this.attend(
+          name,
+          query,
+          () => own,
+          () => length + 1,
+        );
+      });
+      x = this.think(x, layer);
+    }
+    return this.lastNorm(x, "norm")[0];
+  }
+
   get names() {
     return Array.from({ length: this.settings.layers }, (_, layer) => `layers.${layer}.self_attention`);
   }

@@ -2,10 +2,11 @@
 
 /** @type {WorkerPort} */
 const port = /** @type {any} */ (self);
-/** @type {{ scenes: (request: LiveRequest) => Scene[] } | null} */
+/** @typedef {{ scenes: (request: LiveRequest) => Scene[], write?: PortableLanguageModel["write"] }} PortableModel */
+/** @type {PortableModel | null} */
 let portable = null;
 
-/** @type {(given: AnyPortable) => { scenes: (request: LiveRequest) => Scene[] }} */
+/** @type {(given: AnyPortable) => PortableModel} */
 function built(given) {
   if (given.kind === "translator") return new PortableTranslator(given);
   return given.kind === "classifier" ? new PortableClassifier(given) : new PortableLanguageModel(given);
@@ -22,13 +23,22 @@ function answer({ walk, ...request }) {
   return walk ? known.scenes : known.scenes.map((scene) => ({ ...scene, walk: null, matrices: {} }));
 }
 
+// What a language model writes, as it is written.
+/** @type {(id: number, request: WriteRequest) => void} */
+function write(id, request) {
+  if (!portable?.write) throw new Error("this model writes no text");
+  const text = portable.write(request, (written) => port.postMessage({ id, written, done: false }));
+  port.postMessage({ id, written: text, done: true });
+}
+
 port.onmessage = ({ data }) => {
   if ("model" in data) {
     portable = built(data.model);
     return;
   }
   try {
-    port.postMessage({ id: data.id, scenes: answer(data.request) });
+    if ("write" in data) write(data.id, data.write);
+    else port.postMessage({ id: data.id, scenes: answer(data.request) });
   } catch (error) {
     port.postMessage({ id: data.id, error: error instanceof Error ? error.message : String(error) });
   }
