@@ -156,7 +156,7 @@ _MEANINGS = (
         "eval_steps", "eval_every", "eval_interval", "val_interval", "validation_interval", "val_check_interval", "valid_every",
     )),
     Meaning(("training.checkpoint_every",), "it counts updates", ("save_steps", "save_interval", "save_every", "checkpoint_interval")),
-    Meaning(("training.precision",), '"auto" or "float32"', ("fp16", "bf16", "amp", "mixed_precision", "dtype", "half")),
+    Meaning(("training.precision",), '"auto", "float32" or "bfloat16"', ("fp16", "bf16", "amp", "mixed_precision", "dtype", "half")),
     Meaning(("training.device",), '"auto", "cpu" or "cuda"', ("gpu", "cuda", "use_cuda", "accelerator", "use_gpu")),
     Meaning(("training.threads",), "CPU threads; 0 is one for each core", ("n_threads", "num_threads", "num_workers", "workers")),
     Meaning(("training.minutes",), "minutes spent on updates after which training stops", ("max_minutes", "time_limit", "max_time")),

@@ -62,11 +62,12 @@ class Training:
     seed: int = setting(1, most=2**63 - 1)
     """Everything random follows from it."""
     threads: int = setting(0, most=4_096, free=True)
-    """CPU threads; 0: one per core (shared among processes)."""
+    """CPU threads; 0: as many as OMP_NUM_THREADS says, or one per core (shared among processes)."""
     device: str = setting("auto", choices=("auto", "cpu", "cuda"), free=True)
     """`auto`, `cpu` or `cuda`."""
-    precision: str = setting("auto", choices=("auto", "float32"))
-    """`auto` (bfloat16 autocast on CUDA, float32 on CPU) or `float32`."""
+    precision: str = setting("auto", choices=("auto", "float32", "bfloat16"))
+    """Of matrix products: `auto` (bfloat16 on CUDA, float32 on a CPU), `float32` or `bfloat16`, which is rougher,
+    and faster on CPUs with instructions for it (AVX512-BF16, AMX). Weights are float32 always."""
     compile: bool = setting(False, free=True)
     """Let torch.compile fuse the model (CUDA)."""
     sharding: str = setting("none", choices=("none", "full"), free=True)

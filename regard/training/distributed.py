@@ -240,13 +240,21 @@ def equip(processes: Processes, settings: Training, device: torch.device) -> Pro
     """With the device, threads and patience that the recipe gives them (all must call)."""
     if device.type == "cuda":
         torch.cuda.set_device(device)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    torch.set_num_threads(settings.threads or max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1"))))
+    torch.set_num_threads(settings.threads or threads_of_a_process())
     group = None
     if processes.count > 1:
         backend = "nccl" if device.type == "cuda" else "gloo"
         group = dist.new_group(timeout=timedelta(minutes=settings.timeout), backend=backend)
     return replace(processes, device=device, group=group)
+
+
+def threads_of_a_process() -> int:
+    """Its share of the cores; alone, what OMP_NUM_THREADS says. (torchrun sets that to 1, whatever there is.)"""
+    here, named = int(os.environ.get("LOCAL_WORLD_SIZE", "1")), os.environ.get("OMP_NUM_THREADS", "")
+    if here == 1 and named.isdecimal() and int(named):
+        return int(named)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // here)
 
 
 def spread(objective: nn.Module, layers: list[nn.Module], processes: Processes, sharding: str) -> nn.Module:

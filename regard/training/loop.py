@@ -25,7 +25,7 @@ from regard.training.run_folder import RunFolder
 from regard.training.stopping import StopRequest
 from regard.training.trainable import Trainable
 from regard.training.training_state import Progress
-from regard.training.update import Objective, Update, build_optimizer, take_update
+from regard.training.update import Objective, Update, autocast_of, build_optimizer, take_update
 
 Found = TypeVar("Found")
 Listener: TypeAlias = Callable[[dict[str, Any]], object]
@@ -61,7 +61,7 @@ class Loop:
         self.processes, self.folder = processes, folder
         self.on_update, self.on_validation = on_update, on_validation
         self.whole = Unsharded(model, processes, settings.sharding)
-        objective = Objective(model, task.loss, processes.device.type == "cuda" and settings.precision == "auto")
+        objective = Objective(model, task.loss, autocast_of(settings, processes.device.type))
         layers = [layer for group in model.children() if isinstance(group, nn.ModuleList) for layer in group]
         self.objective = spread(objective, layers, processes, settings.sharding)
         if settings.compile:

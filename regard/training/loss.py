@@ -52,7 +52,9 @@ def _in_chunks(
     """See `_ProjectedLoss`."""
     if not torch.is_grad_enabled():  # within `forward` it never is: only here can be told that nobody wants gradients
         states, weight = states.detach(), weight.detach()
-    return Loss(*_ProjectedLoss.apply(states, weight, targets, meant, smoothing, spread))  # type: ignore[no-untyped-call]
+    with torch.autocast("cpu", enabled=False):  # gradients are written in place, into tensors of the weights' type
+        exact = states.to(weight.dtype), weight, targets, meant.to(weight.dtype)
+        return Loss(*_ProjectedLoss.apply(*exact, smoothing, spread))  # type: ignore[no-untyped-call]
 
 
 class AdaptiveOutput(Protocol):

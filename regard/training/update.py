@@ -46,13 +46,19 @@ def learning_rate(settings: Training, update: int) -> float:
 class Objective(nn.Module):
     """Model and loss in one module, so that DDP and FSDP2 see one forward pass."""
 
-    def __init__(self, model: nn.Module, loss: Callable[[Any, Any], Loss], autocast: bool = False) -> None:
+    def __init__(self, model: nn.Module, loss: Callable[[Any, Any], Loss], autocast: str = "") -> None:
+        """`autocast` is the kind of device whose matrix products are computed in bfloat16, if any."""
         super().__init__()
         self.model, self.loss, self.autocast = model, loss, autocast
 
     def forward(self, batch: Any) -> Loss:
-        with torch.autocast("cuda", torch.bfloat16, enabled=self.autocast):
+        with torch.autocast(self.autocast or "cpu", torch.bfloat16, enabled=bool(self.autocast)):
             return self.loss(self.model, batch)
+
+
+def autocast_of(settings: Training, device: str) -> str:
+    """The kind of device, if its matrix products are to be computed in bfloat16."""
+    return device if settings.precision == "bfloat16" or (settings.precision == "auto" and device == "cuda") else ""
 
 
 class Update(NamedTuple):

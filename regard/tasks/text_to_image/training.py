@@ -93,7 +93,10 @@ class PaintingTraining(WithoutMovie):
         """Captions [S, K] and codes [S, G·G]."""
         captions = pictures.captions(batch.rows, batch.epoch)
         ids, _ = caption_ids(captions, self.assets.tokenizer, self.recipe.model.max_positions)
-        with torch.no_grad():
+        with (
+            torch.no_grad(),
+            torch.autocast(self.device.type, enabled=False),
+        ):  # what training reads is what painting writes
             codes = self.codes.encode(as_tensor(pictures.pictures(batch.rows, batch.epoch)).to(self.device))
         return ids.to(self.device), codes.flatten(1)
 
