@@ -24,6 +24,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 import regard
+from regard.allocator import keep_memory
 from regard.data.captioned import garments_to_test
 from regard.data.wardrobe import COLOURS, GARMENTS, Scene, Wardrobe
 from regard.tasks.data_folder import with_data_folder
@@ -41,7 +42,7 @@ Draw = Callable[[int, int], tuple[Tensor, list[Scene]]]
 class Judge(nn.Module):
     """Convolutions, then one answer for each question. The first garment is the one further left or above."""
 
-    def __init__(self, width: int = 48) -> None:
+    def __init__(self, width: int = 32) -> None:
         super().__init__()
         widths = (3, width, 2 * width, 4 * width)
         self.convolutions = nn.Sequential(*(
@@ -114,11 +115,12 @@ def as_pictures(pixels: NDArray[np.uint8]) -> Tensor:
 
 
 def real(wardrobe: Wardrobe, seed: int, unseen: bool | None) -> Draw:
-    """Scenes as they are; `unseen` None: of both sorts in turn."""
+    """Scenes as they are; `unseen` None: of both sorts, so many that every pair of colour and garment is as frequent as any.
+    Else a judge could tell a garment from its colour."""
 
     def draw(begin: int, count: int) -> tuple[Tensor, list[Scene]]:
         numbers = range(begin, begin + count)
-        scenes = [wardrobe.scene([seed, 9, each], each % 2 == 1 if unseen is None else unseen) for each in numbers]
+        scenes = [wardrobe.scene([seed, 9, each], each % 50 < 9 if unseen is None else unseen) for each in numbers]
         return as_pictures(np.stack([wardrobe.draw(each) for each in scenes])), scenes
 
     return draw
@@ -165,7 +167,12 @@ def nearest(pictures: Tensor, training: Draw, compared: int) -> float:
     return round(float((best / flat.size(1) ** 0.5).mean()), 5)
 
 
-def measure(arguments: argparse.Namespace) -> Iterator[tuple[str, object]]:
+def share_of(found: dict[str, float], ceiling: dict[str, float]) -> dict[str, float]:
+    """In percent."""
+    return {name: round(100 * value / ceiling[name], 1) for name, value in found.items()}
+
+
+def measure(arguments: argparse.Namespace) -> Iterator[tuple[str, dict[str, float]]]:
     painter = regard.load(arguments.painter, task="text-to-image")
     data = with_data_folder(painter.recipe, arguments.painter, arguments.data).data
     test, train = garments_to_test(data, next(iter(data.test))), garments_to_test(data, "train")
@@ -180,12 +187,15 @@ def measure(arguments: argparse.Namespace) -> Iterator[tuple[str, object]]:
     for unseen in (False, True):
         pairs, scenes = "never trained" if unseen else "trained", real(test, 2, unseen)
         yield f"real, {pairs}", judged(judge, scenes, arguments.ceiling)
-        yield f"reconstructed, {pairs}", judged(judge, reconstructed(painter, scenes), arguments.ceiling)
+        ceiling = judged(judge, reconstructed(painter, scenes), arguments.ceiling)
+        yield f"reconstructed, {pairs}", ceiling
         for language in ("en", "ko"):
             drawn = kept(painted(painter, scenes, language, arguments.guidance, arguments.top_p), arguments.count)
-            yield f"painted, {pairs}, {language}", judged(judge, drawn, arguments.count)
+            found = judged(judge, drawn, arguments.count)
+            yield f"painted, {pairs}, {language}", found
+            yield f"painted, {pairs}, {language}, percent of reconstructed", share_of(found, ceiling)
     scenes = real(train, 3, False)
-    drawn = kept(painted(painter, scenes, "en", arguments.guidance, arguments.top_p), arguments.count)
+    drawn = kept(painted(painter, scenes, "en", arguments.guidance, arguments.top_p), arguments.student_pictures)
     training = real(train, 4, False)
     yield (
         "distance to the nearest training scene",
@@ -194,13 +204,13 @@ def measure(arguments: argparse.Namespace) -> Iterator[tuple[str, object]]:
             "real test": nearest(real(test, 2, False)(0, arguments.count)[0], training, arguments.compared),
         },
     )
-    by_painted = train_judge(drawn, arguments.student_scenes)
-    by_real = train_judge(kept(scenes, arguments.count), arguments.student_scenes)
-    yield (
-        "accuracy of a judge trained on so many painted scenes",
-        judged(by_painted, real(test, 2, False), arguments.ceiling),
+    by_painted, by_real = (
+        judged(train_judge(each, arguments.student_scenes), real(test, 2, False), arguments.ceiling)
+        for each in (drawn, kept(scenes, arguments.student_pictures))
     )
-    yield "accuracy of a judge trained on as many real scenes", judged(by_real, real(test, 2, False), arguments.ceiling)
+    yield f"accuracy of a judge trained on {arguments.student_pictures:,} painted scenes", by_painted
+    yield f"accuracy of a judge trained on {arguments.student_pictures:,} real scenes", by_real
+    yield "accuracy score, percent", share_of(by_painted, by_real)
 
 
 def main() -> None:
@@ -208,8 +218,11 @@ def main() -> None:
     parser.add_argument("painter")
     parser.add_argument("--data", required=True, help="folder that holds fashion-mnist/")
     parser.add_argument("--judge", default="judge.safetensors")
-    parser.add_argument("--judge-scenes", type=int, default=200_000)
-    parser.add_argument("--student-scenes", type=int, default=50_000)
+    parser.add_argument("--judge-scenes", type=int, default=64_000)
+    parser.add_argument(
+        "--student-pictures", type=int, default=2_000, help="scenes that the accuracy score learns from …"
+    )
+    parser.add_argument("--student-scenes", type=int, default=20_000, help="… until so many were seen")
     parser.add_argument("--count", type=int, default=1_000, help="painted scenes of each sort")
     parser.add_argument("--ceiling", type=int, default=2_000)
     parser.add_argument("--compared", type=int, default=20_000)
@@ -217,6 +230,7 @@ def main() -> None:
     parser.add_argument("--top-p", type=float, default=0.95)
     parser.add_argument("--json")
     arguments = parser.parse_args()
+    keep_memory()
     found = {}
     for name, values in measure(arguments):
         found[name] = values

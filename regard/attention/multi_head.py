@@ -107,6 +107,7 @@ class MultiHead(Observed, AttentionModule):
         if not (self.recording or hard or temperature != 1.0 or learned):
             dropout = self.drop.probability if self.training else 0.0
             learned_from = mask is None and not dropout and self.training and query.size(-2) >= LONG
+            learned_from = learned_from and query.dtype != torch.bfloat16  # whose gradient it is slow to find
             if query.device.type != "cpu" or learned_from:
                 return attend_fused(query, key, value, mask, scale=self.scale, dropout=dropout)
             keep = self.drop.mask(query.shape[:-1] + key.shape[-2:-1], query)

@@ -252,7 +252,7 @@ def note_files(texts: Iterable[str]) -> None:
 def models_and_texts(model: str, arguments: Iterable[str] | None) -> tuple[list[str], list[str]]:
     """What was typed after a verb: models as long as each is the name of one, then texts."""
     given = list(arguments or ())
-    more = list(takewhile(names_model, given))
+    more = list(takewhile(lambda each: names_model(each, beside=model), given))
     if more:
         say(f"regard: {len(more) + 1} models answer together: {', '.join([model, *more])}")
     note_files(given[len(more) :])

@@ -10,16 +10,21 @@ import typer
 from rich.progress import Progress
 
 import regard
-from regard.commands.app import Device, Json, ModelName, app, errors, say
+from regard.commands.app import Device, Json, app, bundled_models, errors, say
 from regard.notes import is_quiet
 
 
 @app.command(
-    epilog="Examples: `regard paint runs/painter 'a red boot left of a blue bag' -o boot.png`, `regard paint runs/painter"
+    epilog="Examples: `regard paint painter 'a red boot left of a blue bag' -o boot.png`, `regard paint painter"
     " '파란 가방 왼쪽에 빨간 부츠' --count 8 -o sheet.png`"
 )
 def paint(
-    model: ModelName,
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A run folder, a model file, or `painter`.", autocompletion=bundled_models
+        ),
+    ],
     caption: Annotated[str, typer.Argument(help="What is to be seen.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write the PNG.")] = Path(
         "painted.png"

@@ -58,6 +58,7 @@ def report_outcome(reason: str, folder: Path, recipe: Recipe) -> None:
     report(f"{how}. The model is {folder / 'model.safetensors'}")
     task = task_settings(recipe.task)
     given = "" if recipe.data.tests else "".join(f" --{name} FILE" for name in task.text_options)
-    report(f"Next: regard evaluate {folder}{given}    or: regard {task.verb} {folder} {task.given}")
+    used = f"    or: regard {task.verb} {folder} {task.given}" if task.given else ""
+    report(f"Next: regard evaluate {folder}{given}{used}")
     if recipe.training.filmed and (folder / "movie").is_dir():  # else there was no attention to film
         report(f"How its attention formed: regard view {folder} -o movie.html")

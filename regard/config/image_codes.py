@@ -104,6 +104,7 @@ SETTINGS = TaskSettings(
     verb="view",
     recipe=ImageCodesRecipe,
     text_options=(),
+    given="",
     metrics=("psnr", "loss"),
     architectures={"autoencoder": Architecture(ImageCodes, {
         "tiny": dict(width=16, blocks=1), "small": dict(width=48, blocks=2), "base": dict(width=64, blocks=2),

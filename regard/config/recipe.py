@@ -74,7 +74,7 @@ class TaskSettings:
     text_options: tuple[str, ...] = ("file",)
     """The options that give other text to be tested on than the recipe's, a file each."""
     given: str = "'some text'"
-    """What its verb is given, in an example."""
+    """What its verb is given, in an example; nothing if its models are not for use alone."""
 
     @property
     def sections(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from regard.config.tasks import task_settings
 from regard.errors import CheckpointError, UsageError, did_you_mean
 
 MODEL = "model.safetensors"
-BUNDLED = ("demo",)
+BUNDLED = ("demo", "painter")
 BUNDLED_FOLDER = Path(__file__).parent.parent / "bundled"
 
 LARGEST = {"recipe": 10**6, "provenance": 10**7}
@@ -39,15 +39,19 @@ def find_model(name: str | Path) -> Path:
         raise CheckpointError(f"no model at {name}. Did you mean '{inside[0].parent}'?")
     siblings = [str(each.parent) for each in path.parent.glob(f"*/{MODEL}")] if path.parent.is_dir() else []
     hint = did_you_mean(str(name), [*siblings, *BUNDLED])
-    raise CheckpointError(f"no model at {name}.{hint or ' A model is a run folder, a .safetensors file or `demo`.'}")
+    raise CheckpointError(
+        f"no model at {name}.{hint or ' A model is a run folder, a .safetensors file, `demo` or `painter`.'}"
+    )
 
 
-def names_model(text: str) -> bool:
-    """Whether an argument that might be a text is the name of a model: a bundled one, a run folder, a model file."""
+def names_model(text: str, beside: str | Path) -> bool:
+    """Whether an argument behind a model that might be a text is the name of another: of a bundled one with the same task (a painter is
+    also somebody who paints), of a run folder, of a model file."""
     try:
         path = Path(text)
         whole = path.is_file() and path.suffix == Path(MODEL).suffix
-        return text in BUNDLED or whole or (path / MODEL).is_file() or (path / "checkpoints").is_dir()
+        fits = text in BUNDLED and stored_task(text) == stored_task(beside)
+        return fits or whole or (path / MODEL).is_file() or (path / "checkpoints").is_dir()
     except (OSError, ValueError):  # too long for a name, or no name at all
         return False
 

@@ -36,7 +36,7 @@ def with_data_folder(recipe: R, model: ModelNames, data: str | Path | None) -> R
     if files and data is None:
         raise UsageError(
             f"a model file does not hold its test set, and that of {first_of(model)} is {', '.join(files)}. Say in which folder "
-            f"with `data`, or give other text with {other_text(recipe)}"
+            f"with `data`{or_other_text(recipe, ', or')}"
         )
     if data is None:
         return recipe
@@ -46,15 +46,16 @@ def with_data_folder(recipe: R, model: ModelNames, data: str | Path | None) -> R
     return replace(recipe, data=replace(recipe.data, folder=str(Path(data).resolve())))
 
 
-def other_text(recipe: Recipe) -> str:
-    """The options that give a model of this task other text, as messages name them."""
-    return " and ".join(f"`{name}`" for name in task_settings(recipe.task).text_options)
+def or_other_text(recipe: Recipe, joint: str) -> str:
+    """The options that give a model of this task other text, as the end of a message; nothing, where there are none."""
+    named = " and ".join(f"`{name}`" for name in task_settings(recipe.task).text_options)
+    return f"{joint} give other text with {named}" if named else ""
 
 
 def require_test(recipe: Recipe) -> None:
     """Refuse to test on what a recipe does not name."""
     if not recipe.data.tests:
-        raise UsageError(f"the model's recipe names no test set; give other text with {other_text(recipe)}")
+        raise UsageError(f"the model's recipe names no test set{or_other_text(recipe, ';')}")
 
 
 def choose_test(names: Iterable[str], test: str | None, other: object = None) -> list[str]:
