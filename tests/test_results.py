@@ -19,7 +19,8 @@ from regard.errors import RegardError, UsageError
 from regard.evaluation.scores import paper_score, score
 from regard.tasks.data_folder import BUNDLED_TESTS, with_data_folder
 from regard.tasks.kept import checksums_of
-from regard.tasks.translation.evaluation import recipe_test_sets
+from regard.tasks.translation.evaluation import TranslationTest, recipe_test_sets
+from regard.tasks.translation.unlike import rows_unlike, scores_unlike
 from tests.training.toy import train, write_corpus
 
 ROOT = Path(__file__).parents[1]
@@ -30,20 +31,27 @@ def text_of(folder: Path, told: dict[str, Any]) -> Recipe | None:
     """The recipe with the text that was answered, if it is there and the same."""
     recipe = recipes.load(folder / "config.toml", finished=True)
     (model, *_) = told["models"]
-    try:
-        found = with_data_folder(recipe, model if model in BUNDLED_TESTS else folder, os.environ.get("REGARD_DATA"))
-        texts = {name: checksums_of(found, name) for name in told["tests"]}
-    except RegardError:  # it is not there
-        return None
-    return found if all(texts[name] == each["text"] for name, each in told["tests"].items()) else None
+    for data in (None, os.environ.get("REGARD_DATA")):
+        try:
+            found = with_data_folder(recipe, model if model in BUNDLED_TESTS else folder, data)
+            texts = {name: checksums_of(found, name) for name in told["tests"]}
+        except RegardError:  # it is not there
+            continue
+        if all(texts[name] == each["text"] for name, each in told["tests"].items()):
+            return found
+    return None
 
 
-def again(recipe: TranslationRecipe, name: str, answers: list[str]) -> dict[str, tuple[float, str]]:
+def again(recipe: TranslationRecipe, name: str, answers: list[str], signatures: str) -> dict[str, tuple[float, str]]:
     """Scores by name, with their signatures."""
     (test_set,) = [each for each in recipe_test_sets(recipe) if each.name == name]
     language = recipe.data.target_language
     found = [*score(answers, test_set.references, target_language=language)]
     found.append(paper_score(answers, test_set.references, language))
+    if unlike := re.search(r"\|unlike:([\d.]+)\|", signatures):
+        test = TranslationTest(name, found, test_set.sources, answers, test_set.references)
+        most = float(unlike[1])
+        found += scores_unlike(test, rows_unlike(test_set, recipe.data, most, {}), most, language)
     return {each.name: (each.value, each.signature) for each in found}
 
 
@@ -61,11 +69,12 @@ def check(folder: Path) -> int:
                 assert right == pytest.approx(each["scores"][0]["value"], abs=1e-9)
                 computed += 1
             elif isinstance(recipe, TranslationRecipe):
-                found = again(recipe, name, answers)
+                found = again(recipe, name, answers, " ".join(one["signature"] for one in each["scores"]))
                 for one in each["scores"]:
                     value, signature = found[one["name"]]
                     assert value == pytest.approx(one["value"], abs=1e-9), one["name"]
-                    assert one["signature"].startswith(signature)
+                    assert one["signature"].startswith(signature.partition("|split:")[0])
+                    assert one["signature"].partition("|unlike:")[2] == signature.partition("|unlike:")[2]
                     computed += 1
         for one in each["scores"]:
             assert 0 <= one.get("value", 0) <= 200

@@ -43,6 +43,15 @@ def evaluate(
     to: To = None,
     beam: Beam = None,
     paper: Annotated[bool, typer.Option("--paper", help="Also lower-cased, Moses-tokenised BLEU.")] = False,
+    unlike: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0.01,
+            max=1,
+            help="Also score the sentences alone that share less of their 5-grams of characters with any training sentence, such as 0.5.",
+        ),
+    ] = None,
     split: Split = True,
     protect: Protect = None,
     truecase: Truecase = True,
@@ -71,7 +80,7 @@ def evaluate(
     """
     found = regard.evaluate(
         models, data=data, save=save, output=output, keep=keep, command=command_line(), on_result=None if as_json else tell, source=source, target=target,
-        beam=beam, paper=paper, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride,
+        beam=beam, paper=paper, unlike=unlike, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride,
         split=split, protect=protect, truecase=truecase, to=to, test=test, device=device,
     )  # fmt: skip
     if as_json:

@@ -136,3 +136,30 @@ def look_through(held_out: Sequence[HeldOut], training: Iterable[str]) -> None:
     for chunk in in_chunks(training, TOGETHER):
         for each in held_out:
             each.look_at(chunk)
+
+
+def closest(texts: Sequence[str], training: Iterable[str]) -> NDArray[np.float64]:
+    """Of each text, the largest share of 5-grams that it has in common with one of the training text, of all that either has [N].
+
+    Nothing is left to chance, and short texts count as well: for the few that a model is tested on.
+    """
+    found = [_grams_or_all(text) for text in (normalised(texts) if texts else [])]
+    sizes = np.array([len(each) for each in found])
+    owners: dict[str, list[int]] = {}
+    for number, each in enumerate(found):
+        for gram in each:
+            owners.setdefault(gram, []).append(number)
+    places = {gram: np.array(numbers) for gram, numbers in owners.items()}
+    best = np.zeros(len(found))
+    for chunk in in_chunks(training, TOGETHER):
+        for text in normalised(chunk):
+            own = _grams_or_all(text)
+            holders = [places[gram] for gram in own if gram in places]
+            if holders:
+                common = np.bincount(np.concatenate(holders), minlength=len(found))  # [N]
+                np.maximum(best, common / (sizes + len(own) - common), out=best)
+    return best
+
+
+def _grams_or_all(text: str) -> set[str]:
+    return grams(text) or {text}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from regard.data.corpus import decode_pairs, read_pairs
 from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.notes import note
-from regard.tasks.data_folder import choose_test, keep_apart
+from regard.tasks.data_folder import choose_test, keep_apart, with_data_folder
 from regard.tasks.ensembles import ModelNames
 from regard.tasks.movie_file import text_and_movie
 from regard.tasks.neighbours import WordVectors
@@ -25,6 +25,7 @@ from regard.tasks.translation.evaluation import evaluate as evaluate_on
 from regard.tasks.translation.results import PairScore
 from regard.tasks.translation.terminal import draw
 from regard.tasks.translation.translator import Translator
+from regard.tasks.translation.unlike import rows_unlike, scores_unlike
 from regard.tasks.vectors import TextVectors
 from regard.tasks.verbs import load
 from regard.view.scenes import scenes_of, write_page
@@ -40,6 +41,7 @@ def evaluate(
     target: str | Path | None = None,
     beam: int | None = None,
     paper: bool = False,
+    unlike: float | None = None,
     output: str | Path | None = None,
     save: bool = False,
     engine: str = "auto",
@@ -53,7 +55,8 @@ def evaluate(
     test: str | None = None,
     device: str = "cpu",
 ) -> Iterator[TranslationTest]:
-    """Each test set, or only `test`, translated and scored; the translations become files of the folder `output`."""
+    """Each test set, or only `test`, translated and scored; the translations become files of the folder `output`. `unlike` tells
+    besides what the sentences come to that share less than that of their 5-grams with any training sentence."""
     if save and (int8 or shortlist or engine not in ("auto", "native")):
         raise UsageError("`save` stores what the model itself scores; leave out `engine`, `int8` and `shortlist`")
     engine = "native" if save else engine
@@ -69,8 +72,17 @@ def evaluate(
     keep_apart(files.values(), (file for each in sets for file in each.files))
     if output is not None:
         Path(output).mkdir(parents=True, exist_ok=True)
+    rows = {}
+    if unlike is not None:  # before minutes of translating
+        recipe = with_data_folder(replace(translator.recipe, data=translator.data), model, data)
+        rows = {each.name: rows_unlike(each, recipe.data, unlike, translator.provenance) for each in sets}
     for each in sets:
         found = evaluate_on(translator, each, paper=paper, beam=beam, split=split, protect=protect, truecase=truecase)
+        if each.name in rows:
+            language = each.to or translator.recipe.data.target_language
+            found = replace(
+                found, scores=[*found.scores, *scores_unlike(found, rows[each.name], unlike or 0, language)]
+            )
         if output is not None:
             files[each.name].write_text("".join(f"{text}\n" for text in found.texts), encoding="utf-8")
         yield found
