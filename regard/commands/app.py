@@ -134,7 +134,10 @@ DataFolder = Annotated[
 Overrides = Annotated[
     list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a setting, such as model.heads=4. Repeatable.")
 ]
-To = Annotated[str | None, typer.Option(metavar="LANGUAGE", help="Of a model with several: into which.")]
+To = Annotated[
+    str | None,
+    typer.Option(metavar="LANGUAGE", help="Of a model with several: into which. [as the text's letters tell]"),
+]
 Beam = Annotated[int | None, typer.Option(min=1, help="Hypotheses kept side by side; 1 is greedy. [recipe's]")]
 EngineName = Annotated[
     str,

@@ -6,6 +6,7 @@ Not a language identifier: it is only asked whether two columns changed places, 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from regard.data.sentences import NAMES
 
@@ -46,22 +47,37 @@ def code_of(language: str) -> str:
     return NAMES.get(name, name)
 
 
+def letters_of(language: str) -> str:
+    """The letters that a language is written in, as a range of characters; empty if nobody knows."""
+    code = code_of(language)
+    return LETTERS.get(code, LATIN if code in FREQUENT else "")
+
+
+def weight_of(letters: str) -> int:
+    """A name in Latin letters is longer than what stands around it in most others."""
+    return 1 if letters == LATIN else 3
+
+
+def by_letters(text: str, languages: Sequence[str]) -> int:
+    """Of languages the first in whose letters most of a text is written; the first of all if it has none of theirs."""
+    letters = list(map(letters_of, languages))
+    counts = [len(re.findall(f"[{each}]", text)) * weight_of(each) if each else 0 for each in letters]
+    return counts.index(max(counts))
+
+
 class TwoLanguages:
     """Tells two languages apart, if they differ in their letters or their most frequent words are known."""
 
     def __init__(self, one: str, other: str) -> None:
         codes = code_of(one), code_of(other)
-        scripts = [LETTERS.get(code, LATIN if code in FREQUENT else "") for code in codes]
+        scripts = list(map(letters_of, codes))
         self.by_letters = all(scripts) and scripts[0] != scripts[1]
         words = [set(FREQUENT.get(code, "").split()) for code in codes]
         self.known = codes[0] != codes[1] and (self.by_letters or all(words))
         """Whether there is anything to tell by."""
         if set(codes) == {"ja", "zh"}:
             scripts[0 if codes[0] == "ja" else 1] = KANA  # Japanese has Chinese characters, too
-        # A name in Latin letters is longer than what stands around it in most others.
-        self._letters = (
-            [(re.compile(f"[{each}]"), 1 if each == LATIN else 3) for each in scripts] if self.by_letters else []
-        )
+        self._letters = [(re.compile(f"[{each}]"), weight_of(each)) for each in scripts] if self.by_letters else []
         self._words = [words[0] - words[1], words[1] - words[0]]
 
     def tell(self, text: str) -> int:

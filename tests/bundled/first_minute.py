@@ -14,7 +14,9 @@ from typing import NamedTuple
 
 import regard
 
-SENTENCES: dict[str, dict[str, tuple[str, ...]]] = {
+Sentences = Mapping[str, Mapping[str, tuple[str, ...]]]
+
+SENTENCES: Sentences = {
     "greetings": {
         "Guten Tag.": ("Good day.", "Hello.", "Good afternoon.", "Good morning."),
         "Guten Morgen!": ("Good morning!",),
@@ -148,31 +150,37 @@ def plain(text: str) -> str:
     return " ".join(re.sub(r"(?<!\d)[.,:;!?\"]+|[.,:;!?\"]+(?!\d)", " ", text).split())
 
 
-def measure(model: regard.Translator) -> list[Found]:
+def measure(model: regard.Translator, sentences: Sentences = SENTENCES) -> list[Found]:
     """Each sentence as the model translates it with the settings of its recipe."""
-    asked = [(kind, sentence) for kind, sentences in SENTENCES.items() for sentence in sentences]
+    asked = [(kind, sentence) for kind, of_kind in sentences.items() for sentence in of_kind]
     answers = model.translate([sentence for _, sentence in asked])
     return [
-        Found(kind, sentence, each.text, plain(each.text) in map(plain, SENTENCES[kind][sentence]))
+        Found(kind, sentence, each.text, plain(each.text) in map(plain, sentences[kind][sentence]))
         for (kind, sentence), each in zip(asked, answers, strict=True)
     ]
 
 
 def right_by_kind(found: Iterable[Found]) -> Mapping[str, int]:
-    rows = list(found)
-    return {kind: sum(each.right for each in rows if each.kind == kind) for kind in SENTENCES}
+    counts: dict[str, int] = {}
+    for each in found:
+        counts[each.kind] = counts.get(each.kind, 0) + each.right
+    return counts
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    arguments.add_argument("model", nargs="?", default="demo")
-    found = measure(regard.load(arguments.parse_args().model, task="translation"))
+def told(found: list[Found]) -> None:
+    """Each answer, and how many are right."""
     for each in found:
         print("+" if each.right else "-", each.kind, each.sentence, each.answer, sep="\t")
     counts = right_by_kind(found)
     print(
         f"{sum(counts.values())} of {len(found)} right:", ", ".join(f"{kind} {count}" for kind, count in counts.items())
     )
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    arguments.add_argument("model", nargs="?", default="demo")
+    told(measure(regard.load(arguments.parse_args().model, task="translation")))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from regard import config
 from regard.config.translation import tag_of
+from regard.data.languages import by_letters
 from regard.data.tokenizer import UNKNOWN, Tokenizer
 from regard.decoding.options import Engine, Search, check_values, length_limit, refuse_idle
 from regard.errors import UsageError, did_you_mean
@@ -66,6 +67,8 @@ class TranslationInput:
         """As the recipe has it; in `recipe.data`, the languages are those of the direction."""
         self.tags: list[int] = []
         """Before every source: into which language."""
+        self.fixed = len(self.targets) == 1
+        """Whether it is known into which language; else each text's letters tell."""
         if len(self.targets) > 1:
             self._turn(self.targets[0])
 
@@ -102,12 +105,21 @@ class TranslationInput:
         turned = copy(self)
         if len(known) > 1:
             turned._turn(language)
+        turned.fixed = True
         return turned
 
     def _into(self, options: Options) -> Self:
         """The one that translates into the language that was asked for, which is then no option any more."""
         language = options.pop("to", None)
         return self if language is None else self.to(language)
+
+    def directed(self, text: str) -> Self:
+        """Into the language of the first direction whose source is written in the letters of this text, unless one was asked for:
+        of a model of Korean and English, Hangul becomes English, and Latin letters Korean."""
+        if self.fixed or not isinstance(text, str):
+            return self
+        pairs = [each.languages for each in self.data.directions]
+        return self.to(pairs[by_letters(text, [source for source, _ in pairs])][1])
 
     def _turn(self, language: str) -> None:
         """Languages and tag of the first direction into a language."""
@@ -159,6 +171,10 @@ class TranslationInput:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """Source ids as the model reads them, after the tag of its direction if it has several."""
         return [[*self.tags, *ids] for ids in self.tokenizer.encode_all(texts, "source")]
+
+    def _directed_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The same, each in the direction that its letters tell, where nobody asked for one."""
+        return [self.directed(text).encode([text])[0] for text in texts]
 
     def _encoded(self, read: Sequence[ReadPart]) -> list[list[int]]:
         return self.encode([part.text for part in read])
@@ -217,7 +233,7 @@ class TranslationInput:
         return [
             sum(
                 read + search.width * limit + again * (read + 1 + limit)  # which begins with a start
-                for read, limit in self._sizes(text, options)
+                for read, limit in self.directed(text)._sizes(text, options)
             )
             for text in texts
         ]

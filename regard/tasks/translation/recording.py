@@ -37,7 +37,7 @@ class AttentionRecording(TranslationInput, Switchable):
 
         Of a text that `translate` would split, one part is shown, counted from 0; `parts` of the answer tells how many.
         """
-        self = self._into(options)
+        self = self._into(options).directed(text)
         parts = self._parts(text, options)
         if not 0 <= part < len(parts):
             raise UsageError(f"the text has no part {part}; its parts are 0 to {len(parts) - 1}")
@@ -45,7 +45,7 @@ class AttentionRecording(TranslationInput, Switchable):
 
     def attentions(self, text: str, **options: Unpack[Options]) -> Iterator[Attention]:
         """The same of every part of a text, one after the other."""
-        self = self._into(options)
+        self = self._into(options).directed(text)
         parts = self._parts(text, options)
         return (self._attention(parts, part, options) for part in range(len(parts)))
 
@@ -61,7 +61,7 @@ class AttentionRecording(TranslationInput, Switchable):
     def look_size(self, text: str, **options: Unpack[Options]) -> int:
         """How many numbers `attentions` shows of a text at most: every head's weights, the positions, and the tokens of all
         hypotheses that the search went through."""
-        self = self._into(options)
+        self = self._into(options).directed(text)
         search, _ = self.search_options(**options)
         names, heads = self.attention_names(), self.model.heads
         layers = {kind: len(names.get(kind, ())) for kind in ("encoder", "decoder", "cross")}

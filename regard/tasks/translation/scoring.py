@@ -43,7 +43,7 @@ class PairScoring(TranslationInput):
         for text in (*sources, *targets):
             if not isinstance(text, str):
                 raise UsageError(f"score compares texts; it was given {shown(text)}")
-        read, written = self.encode(sources), self.tokenizer.encode_all(targets, "target")
+        read, written = self._directed_ids(sources), self.tokenizer.encode_all(targets, "target")
         for source, target in zip(read, written, strict=True):
             self._check_length(source, "source")
             self._check_length(target, "target")
@@ -62,5 +62,5 @@ class PairScoring(TranslationInput):
 
     def score_cost(self, sources: Sequence[str], targets: Sequence[str]) -> list[int]:
         """Of each pair, how many tokens `score` computes."""
-        sides = self.encode(sources), self.tokenizer.encode_all(targets, "target")
+        sides = self._directed_ids(sources), self.tokenizer.encode_all(targets, "target")
         return [len(source) + len(target) + 2 for source, target in zip(*sides, strict=True)]

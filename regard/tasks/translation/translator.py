@@ -73,7 +73,7 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
     def translate_parts(self, text: str, on_text: Callable[[str], None], **options: Unpack[Options]) -> Translation:
         """What `translate` answers, but `on_text` is told each new stretch of it as soon as it is there: first one sentence, then
         twice as many each time, which are translated together."""
-        self = self._into(options)
+        self = self._into(options).directed(text)
         search, settings, prefix = self._asked(options)
         parts = self.split(text, options.get("split", True))
         found: list[tuple[ReadPart, list[Hypothesis], list[Doubt] | None]] = []
@@ -112,13 +112,38 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
             for number, text in enumerate(block, start=before):
                 if not isinstance(text, str):
                     raise UsageError(f"text {number} (counting from 0) is {shown(text)}, not a string")
-            parts = [self.split(text, options.get("split", True)) for text in block]
-            prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
-            every = [part for of_text in parts for part in of_text]
-            found = self._translated(every, search, settings, prefixes, options)
-            for of_text in parts:
-                yield self._join(of_text, [next(found) for _ in of_text], search.nbest, options.get("warnings", False))
+            yield from self._each_directed(block, search, settings, prefix, options)
             before += len(block)
+
+    def _each_directed(
+        self, texts: Sequence[str], search: Search, settings: config.Decoding, prefix: list[int], options: Options
+    ) -> Iterator[Translation]:
+        """Translations in the order of their texts; those into one language are made together."""
+        if self.fixed:
+            yield from self._together(texts, search, settings, prefix, options)
+            return
+        directed = [self.directed(text) for text in texts]
+        languages = [each.recipe.data.target_language for each in directed]
+        made = {
+            language: each._together(
+                [text for text, own in zip(texts, languages, strict=True) if own == language],
+                search, settings, prefix, options,
+            )
+            for language, each in dict(zip(languages, directed, strict=True)).items()
+        }  # fmt: skip
+        for language in languages:
+            yield next(made[language])
+
+    def _together(
+        self, texts: Sequence[str], search: Search, settings: config.Decoding, prefix: list[int], options: Options
+    ) -> Iterator[Translation]:
+        """Of texts in one direction."""
+        parts = [self.split(text, options.get("split", True)) for text in texts]
+        prefixes = [prefix if number == 0 else [] for of_text in parts for number in range(len(of_text))]
+        every = [part for of_text in parts for part in of_text]
+        found = self._translated(every, search, settings, prefixes, options)
+        for of_text in parts:
+            yield self._join(of_text, [next(found) for _ in of_text], search.nbest, options.get("warnings", False))
 
     def _translated(
         self,
