@@ -7,6 +7,8 @@ python site/build.py --quick    without the gallery's pages
 from __future__ import annotations
 
 import argparse
+import lzma
+import os
 import shutil
 import subprocess
 import sys
@@ -26,12 +28,32 @@ class Exhibit(NamedTuple):
     title: str
     about: str
     command: tuple[str, ...]
+    opens: str = ""
+    """The address within the page, such as `#walk`."""
+    before: tuple[str, ...] = ()
+    """A command that must run first."""
 
 
+MOODS = "runs/moods"
 EXHIBITS = (
+    Exhibit("live", "A translator inside the page · 페이지 안의 번역 모델",
+            "Type a German sentence: the model runs in your browser. Switch heads off and see what becomes of the translation.",
+            ("view", "demo", SENTENCE, "--live")),
     Exhibit("attention", "A translation, from inside · 번역 들여다보기",
-            "Where every word looked in every layer and head, and the whole computation with the model's own numbers.",
-            ("view", "demo", SENTENCE)),
+            "Where every word looked in every layer and head.", ("view", "demo", SENTENCE)),
+    Exhibit("attention", "A walk through the model · 모델 따라가기",
+            "One token on its way from its embedding to the next token, step by step, with the model's own numbers.",
+            ("view", "demo", SENTENCE), "#walk"),
+    Exhibit("movie", "A movie of a training · 학습 과정 영상",
+            "How the self-attention of a small classifier formed while it was trained.",
+            ("view", MOODS), "#movie",
+            ("train", "bundled:moods.toml", "--run", MOODS, "--set", "training.probes=3", "--set", "training.probe_every=5")),
+    Exhibit("race", "A race · 아키텍처 비교",
+            "Recurrence, convolution and attention trained on the same reviews: curves, scores and what is beyond chance.",
+            ("race", "bundled:moods.toml")),
+    Exhibit("patterns", "What each head does across a corpus · 헤드별 어텐션 패턴",
+            "How far away each head looks, at which words, and its strongest weights in 200 sentences.",
+            ("heads", "demo", "--corpus", "test.de", "--sentences", "200")),
     Exhibit("playground", "A playground · 놀이터",
             "Attention of a few vectors that you type: sharpness, soft or hard, masks, order, with every number of the formula.",
             ("view", "--playground")),
@@ -73,18 +95,34 @@ def exhibits(made: Path) -> str:
     """Make every page of the gallery → the list of them in HTML."""
     folder = made / "site" / "gallery"
     folder.mkdir()
+    work = made.parent / "work"
+    work.mkdir()
+    write_sentences(work / "test.de")
     lines = []
-    for name, title, about, command in EXHIBITS:
+    for name, title, about, command, opens, before in EXHIBITS:
         page = folder / f"{name}.html"
         print(f"gallery: {title}", flush=True)
-        subprocess.run(
-            [sys.executable, "-m", "regard", *command, "-o", page], check=True, cwd=ROOT, stdout=subprocess.DEVNULL
+        told = [each for each in (before, (*command, "-o", page.name)) if each]
+        for words in () if page.exists() else told:  # a page may be shown twice, opened elsewhere
+            run = [sys.executable, "-m", "regard", *words[:-1], page if words[-1] == page.name else words[-1]]
+            subprocess.run(
+                run, check=True, cwd=work, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)}
+            )
+        shown = "<br>".join(
+            f"<code>{' '.join(f'&quot;{word}&quot;' if ' ' in word else word for word in ('regard', *words))}</code>"
+            for words in told
         )
-        shown = " ".join(f'"{word}"' if " " in word else word for word in ("regard", *command, "-o", page.name))
         lines.append(
-            f'<li><a href="gallery/{page.name}"><strong>{title}</strong></a><br>{about}<br><code>{shown}</code></li>'
+            f'<li><a href="gallery/{page.name}{opens}"><strong>{title}</strong></a><br>{about}<br>{shown}</li>'
         )
     return f'<div class="doors"><ul>{"".join(lines)}</ul></div>'
+
+
+def write_sentences(path: Path) -> None:
+    """German sentences of the bundled corpus that `demo` was not trained on."""
+    with lzma.open(ROOT / "regard" / "bundled" / "tatoeba-de-en.tsv.xz", "rt", encoding="utf-8") as lines:
+        rows = (line.rstrip("\n").split("\t") for line in lines)
+        path.write_text("".join(f"{source}\n" for split, source, _ in rows if split == "test"), encoding="utf-8")
 
 
 if __name__ == "__main__":
