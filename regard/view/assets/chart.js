@@ -13,7 +13,7 @@ const SHAPES = [
  * @typedef {{ x: number, y: number, low?: number, high?: number, says: string }} ChartPoint
  * @typedef {{ name: string, number: number, points: ChartPoint[], quiet?: boolean }} ChartLine
  * @typedef {ChartPoint & { line: ChartLine, at: [x: number, y: number] }} PlacedPoint
- * @typedef {{ lines: ChartLine[], xTitle: string, yTitle: string, fromZero?: boolean, labels?: string[][] | null }} ChartContent
+ * @typedef {{ lines: ChartLine[], xTitle: string, yTitle: string, fromZero?: boolean, log?: boolean, labels?: string[][] | null }} ChartContent
  */
 /** @type {(number: number) => Settings} */
 const seriesStyle = (number) => ({ "--series": `var(--series-${number % SHAPES.length})` });
@@ -42,6 +42,19 @@ function ticksOf(low, high, count) {
   return Array.from({ length: last - first + 1 }, (_, number) => Number(((first + number) * step).toPrecision(12)));
 }
 
+// Round numbers above zero that cover a span on a logarithmic axis: powers of ten, with 2 and 5 between where few are needed.
+/** @type {(low: number, high: number) => number[]} */
+function logTicksOf(low, high) {
+  const steps = high / low > 1000 ? [1] : [1, 2, 5];
+  const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
+  const all = Array.from({ length: last - first + 1 }, (_, number) =>
+    steps.map((step) => Number((step * 10 ** (first + number)).toPrecision(3))),
+  ).flat();
+  const begin = all.findLastIndex((tick) => tick <= low);
+  const end = all.findIndex((tick) => tick >= high);
+  return all.slice(Math.max(0, begin), end < 0 ? all.length : end + 1);
+}
+
 /** @type {(value: number) => string} */
 const brief = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
 
@@ -53,7 +66,7 @@ const READ = {
 // lines: [{ name, number, points: [{ x, y, low, high, says }], quiet }] with x in the units of the axis; `labels` replaces
 // its numbers by names, one for each x = 0, 1, 2, … A quiet line is thin, without marks, and not read out beside others.
 /** @type {(content: ChartContent & { title?: string }) => HTMLElement} */
-function chart({ title, lines, xTitle, yTitle, fromZero = true, labels = null }) {
+function chart({ title, lines, xTitle, yTitle, fromZero = true, log = false, labels = null }) {
   const readout = make("p", { class: "readout", "aria-live": "polite" });
   const svg = makeShape("svg", {
     role: "img",
@@ -68,7 +81,7 @@ function chart({ title, lines, xTitle, yTitle, fromZero = true, labels = null })
     line.points.map((point) => /** @type {PlacedPoint} */ ({ ...point, line, at: [0, 0] })),
   );
   if (points.length) {
-    const draw = () => drawChart(svg, { lines, points, xTitle, yTitle, fromZero, labels });
+    const draw = () => drawChart(svg, { lines, points, xTitle, yTitle, fromZero, log, labels });
     new ResizeObserver(draw).observe(figure);
     followPoints(
       svg,
@@ -80,7 +93,7 @@ function chart({ title, lines, xTitle, yTitle, fromZero = true, labels = null })
 }
 
 /** @type {(svg: SVGSVGElement, content: ChartContent & { points: PlacedPoint[] }) => void} */
-function drawChart(svg, { lines, points, xTitle, yTitle, fromZero, labels }) {
+function drawChart(svg, { lines, points, xTitle, yTitle, fromZero, log, labels }) {
   const width = Math.max(240, svg.parentElement?.clientWidth ?? 0);
   const height = Math.min(360, Math.max(220, 0.55 * width));
   const start = 44;
@@ -88,7 +101,11 @@ function drawChart(svg, { lines, points, xTitle, yTitle, fromZero, labels }) {
   const top = 22;
   const bottom = height - (xTitle ? (labels ? 52 : 40) : 24);
   const ys = points.flatMap(({ y, low = y, high = y }) => [low, high]);
-  const yTicks = ticksOf(fromZero ? 0 : Math.min(...ys), Math.max(...ys), 5);
+  const scale = log && Math.min(...ys) > 0 ? Math.log10 : Number;
+  const yTicks =
+    scale === Number
+      ? ticksOf(fromZero ? 0 : Math.min(...ys), Math.max(...ys), 5)
+      : logTicksOf(Math.min(...ys), Math.max(...ys));
   const xTicks = labels
     ? labels.map((_, place) => place)
     : ticksOf(0, Math.max(...points.map(({ x }) => x)), width < 420 ? 3 : 6);
@@ -96,7 +113,10 @@ function drawChart(svg, { lines, points, xTitle, yTitle, fromZero, labels }) {
   /** @type {(x: number) => number} */
   const atX = (x) => start + ((x - room[0]) / (room[1] - room[0] || 1)) * (end - start);
   /** @type {(y: number) => number} */
-  const atY = (y) => bottom - ((y - yTicks[0]) / (yTicks[yTicks.length - 1] - yTicks[0] || 1)) * (bottom - top);
+  const atY = (y) => {
+    const [lowest, highest] = [scale(yTicks[0]), scale(yTicks[yTicks.length - 1])];
+    return bottom - ((scale(y) - lowest) / (highest - lowest || 1)) * (bottom - top);
+  };
   /** @type {(x: number, y: number, anchor: string, ...content: string[]) => SVGElement} */
   const text = (x, y, anchor, ...content) => makeShape("text", { x, y, "text-anchor": anchor }, ...content);
   const across = yTicks.flatMap((tick) => [

@@ -19,11 +19,27 @@ const SAYS = {
     en: "Look at where the marked line (validation) turns while the thin one (training) still falls: from there on, the run learns its text by heart. The training loss is measured with dropout, so that it may lie above.",
     ko: "가는 선(학습)은 계속 내려가는데 표시가 있는 선(검증)이 꺾이는 곳을 보세요. 거기서부터는 글을 외우기 시작합니다. 학습 손실은 드롭아웃이 켜진 채로 재므로 더 높을 수 있습니다.",
   },
+  log: { en: "Logarithmic loss axis", ko: "손실을 로그 축으로" },
+  smoothing: { en: "Smoothing of the training loss", ko: "학습 손실 평활화" },
   time: {
     en: "Time is that of updates; validations take no part in it.",
     ko: "시간은 업데이트에 든 시간이며 검증은 들어가지 않습니다.",
   },
 };
+// What the reader chose: how the loss is drawn, and how much of each mean comes from the points before.
+const drawing = { log: false, smoothing: 0 };
+
+// An exponential moving average that starts at the first point: mean ← smoothing · mean + (1 − smoothing) · y.
+/** @type {(values: number[]) => number[]} */
+function smoothed(values) {
+  let [mean, share] = [0, 0];
+  return values.map((value) => {
+    mean = drawing.smoothing * mean + (1 - drawing.smoothing) * value;
+    share = drawing.smoothing * share + (1 - drawing.smoothing); // of all that was averaged: less than 1 at first
+    return mean / share;
+  });
+}
+
 /** @type {Record<string, Both>} */
 const NAMES = {
   loss: { en: "loss", ko: "손실" },
@@ -62,15 +78,17 @@ function axes() {
 /** @type {(measure: string, kind: "train" | "valid", title: string, at: Axis, quiet?: boolean) => ChartLine[]} */
 const linesOf = (measure, kind, title, at, quiet = false) => {
   const { unit, time } = axes();
-  return runs.map(({ name, [kind]: lines }, number) => ({
-    name,
-    number,
-    quiet,
-    points: lines
-      .filter((line) => Number.isFinite(line[measure]))
-      .map((line) => ({
+  return runs.map(({ name, [kind]: lines }, number) => {
+    const measured = lines.filter((line) => Number.isFinite(line[measure]));
+    const values = measured.map((line) => line[measure]);
+    const shown = kind === "train" && measure === "loss" ? smoothed(values) : values;
+    return {
+      name,
+      number,
+      quiet,
+      points: measured.map((line, place) => ({
         x: at(line),
-        y: line[measure],
+        y: shown[place],
         says: say(
           SAYS.point,
           whole(line.update),
@@ -80,7 +98,8 @@ const linesOf = (measure, kind, title, at, quiet = false) => {
           line[measure].toLocaleString("en", { maximumSignificantDigits: 4 }),
         ),
       })),
-  }));
+    };
+  });
 };
 
 /** @type {(measure: string) => HTMLElement[]} */
@@ -93,6 +112,7 @@ function chartsOf(measure) {
       yTitle: named(measure),
       xTitle: axis,
       fromZero: false,
+      log: withTraining && drawing.log,
       lines: [
         ...(withTraining ? linesOf("loss", "train", say(SAYS.training, named("loss")), at, true) : []),
         ...linesOf(measure, "valid", title, at),
@@ -155,6 +175,44 @@ function table() {
   );
 }
 
+// How the loss is drawn.
+function choices() {
+  const log = make("input", {
+    type: "checkbox",
+    id: "log",
+    checked: drawing.log,
+    onchange: (event) => {
+      drawing.log = event.currentTarget.checked;
+      drawCharts();
+    },
+  });
+  const smoothing = make("input", {
+    type: "range",
+    id: "smoothing",
+    min: 0,
+    max: 0.98,
+    step: 0.02,
+    value: drawing.smoothing,
+    oninput: (event) => {
+      drawing.smoothing = event.currentTarget.valueAsNumber;
+      drawCharts();
+    },
+  });
+  return make(
+    "p",
+    { class: "drawing" },
+    make("label", {}, log, " ", say(SAYS.log)),
+    make("label", {}, say(SAYS.smoothing), " ", smoothing),
+  );
+}
+
+function drawCharts() {
+  element("charts").replaceChildren(
+    ...measures.flatMap(chartsOf),
+    ...(runs.some(({ train }) => train.length) ? [rates()] : []),
+  );
+}
+
 function drawAll() {
   document.documentElement.lang = reader.language;
   element("header").replaceChildren(
@@ -167,15 +225,12 @@ function drawAll() {
       {},
       make("h2", {}, say(SAYS.title)),
       make("p", { class: "series-names" }, ...runs.map(({ name }, number) => seriesName(name, number))),
-      make(
-        "div",
-        { class: "charts" },
-        ...measures.flatMap(chartsOf),
-        ...(runs.some(({ train }) => train.length) ? [rates()] : []),
-      ),
+      measures.includes("loss") && choices(),
+      make("div", { class: "charts", id: "charts" }),
       make("p", { class: "muted look-for" }, say(SAYS.lookFor), " ", say(SAYS.time)),
     ),
   );
+  drawCharts();
   element("command").textContent = command;
 }
 
