@@ -10,7 +10,7 @@ from regard.config.field import bounds_of
 from regard.config.recipe import Recipe, TaskSettings
 from regard.errors import shown
 
-LEARNING = ("dropout", "attention_dropout", "activation_dropout")
+LEARNING = ("dropout", "attention_dropout", "activation_dropout", "embedding_dropout", "output_dropout")
 """Of [model], what decides how it learns and not what it is."""
 DEPTH = ("layers", "encoder_layers")
 """What a model that reads calls the number of its layers."""

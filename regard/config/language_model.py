@@ -35,6 +35,18 @@ class LanguageModel(Model):
     cutoffs: tuple[int, ...] = setting((), least=1)
     """Ids at which the vocabulary is cut: rarer words are looked at only when one of them is meant (adaptive softmax).
     With label smoothing all are, for it spreads over all: then a cut saves no time."""
+    embedding_dropout: float = setting(-1.0, least=-1, below=1)
+    """Share that is dropped where words enter, of their embeddings; below 0: as `dropout` says, which is then that of the layers."""
+    output_dropout: float = setting(-1.0, least=-1, below=1)
+    """Share that is dropped where words leave, of the states that the output is made from; below 0: as `dropout` says."""
+
+    @property
+    def entering_dropout(self) -> float:
+        return self.dropout if self.embedding_dropout < 0 else self.embedding_dropout
+
+    @property
+    def leaving_dropout(self) -> float:
+        return self.dropout if self.output_dropout < 0 else self.output_dropout
 
     def impossible(self) -> Iterator[str]:
         yield from super().impossible()

@@ -55,6 +55,10 @@ _MEANINGS = (
     Meaning(("model.attention_dropout",), "the share of attention weights that is dropped in training", (
         "attention_probs_dropout_prob", "attn_pdrop", "attn_dropout", "attention_dropout_rate",
     )),
+    Meaning(("model.embedding_dropout",), "the share of the embeddings that is dropped where words enter", (
+        "emb_dropout", "embed_dropout", "input_dropout", "dropouti", "embd_dropout",
+    )),
+    Meaning(("model.output_dropout",), "the share of the last states that is dropped where words leave", ("dropouto", "final_dropout")),
     Meaning(("model.activation_dropout",), "the share of the feed-forward's hidden layer that is dropped in training", (
         "relu_dropout", "ffn_dropout", "activation_dropout_rate",
     )),

@@ -116,10 +116,10 @@ class TransformerLanguageModel(LanguageModel):
         self.max_positions, self.heads = settings.max_positions, settings.heads
         table = embedding(size, settings.width)
         positions = positions_of(settings.positions, settings.max_positions, settings.width)
-        self.embedding = Embedding(table, settings.dropout, positions)
+        self.embedding = Embedding(table, settings.entering_dropout, positions)
         self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
         self.norm = last_norm(settings)
-        self.drop = Dropout(settings.dropout)
+        self.drop = Dropout(settings.leaving_dropout)
         self.output = Output(output_weight(table, settings.tied), settings.cutoffs)
         self.pointer = Pointer(settings.width) if settings.pointer else None
 
@@ -180,9 +180,9 @@ class RecurrentLanguageModel(LanguageModel):
         super().__init__()
         self.max_positions = settings.max_positions
         table = embedding(size, settings.width)
-        self.embedding = Embedding(table, settings.dropout)
+        self.embedding = Embedding(table, settings.entering_dropout)
         self.stack = RecurrentStack(settings, settings.width, settings.layers)
-        self.drop = Dropout(settings.dropout)
+        self.drop = Dropout(settings.leaving_dropout)
         self.output = Output(output_weight(table, settings.tied), settings.cutoffs)
         self.layers, self.width, self.pointer = settings.layers, settings.width, None
 

@@ -174,3 +174,21 @@ def test_every_layer_shows_where_it_looked(norm: str) -> None:
         assert not weights.triu(1).any()
     assert isinstance(small(architecture="rnn"), RecurrentLanguageModel)
     assert small(architecture="rnn").attention_names() == {}
+
+
+@pytest.mark.parametrize("architecture", ["transformer", "rnn"])
+def test_words_may_enter_and_leave_with_dropouts_of_their_own(architecture: str) -> None:
+    def dropouts(**settings: float) -> tuple[float, float]:
+        model: Any = small(architecture=architecture, dropout=0.2, **settings)
+        return model.embedding.drop.probability, model.drop.probability
+
+    assert dropouts() == (0.2, 0.2)
+    assert dropouts(embedding_dropout=0.5) == (0.5, 0.2)
+    assert dropouts(embedding_dropout=0.0, output_dropout=0.4) == (0.0, 0.4)
+
+
+def test_a_dropout_drops_only_where_it_stands() -> None:
+    model: Any = small(dropout=0.0, embedding_dropout=0.5).train()
+    torch.manual_seed(1)
+    assert 0.3 < (model.embedding(torch.randint(4, VOCABULARY, (3, 8))) == 0).double().mean() < 0.7
+    assert (model.drop(torch.ones(3, 8)) == 1).all()
