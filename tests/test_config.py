@@ -666,6 +666,17 @@ def test_the_settings_page_is_up_to_date() -> None:
         ("text-classification", "model.kernel_size=3", 'model.architecture = "conv"'),
         ("text-classification", "model.cell=gru", 'model.architecture = "rnn"'),
         ("text-generation", "data.bptt=35", "data.max_tokens is meant"),
+        ("translation", "model.encoder_embed_dim=64", "model.width is meant"),  # fairseq
+        ("translation", "training.accum_count=2", "training.accumulate is meant"),  # OpenNMT
+        ("translation", "model.input_feed=1", 'model.architecture = "rnn-attention"'),
+        ("translation", "model.dff=64", "model.feed_forward is meant"),  # TensorFlow's tutorial
+        ("translation", "model.keep_prob=0.9", "the other way round: model.dropout"),
+        ("translation", "training.average_decay=0.9", "training.ema is meant"),
+        ("translation", "training.학습률=0.1", "training.learning_rate is meant"),
+        ("translation", "training.teacher_forcing_ratio=0.5", "always reads the reference"),
+        ("text-generation", "model.adaptive_softmax_cutoff=5", "model.cutoffs is meant"),
+        ("image-classification", "model.img_size=32", "data.size is meant"),
+        ("image-classification", "model.drop_path_rate=0.1", "model.stochastic_depth is meant"),
     ],
 )
 def test_the_field_s_names_are_explained(task: str, setting: str, told: str) -> None:

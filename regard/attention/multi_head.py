@@ -6,7 +6,6 @@ E width of one head's query or key (d_k) · F that of its value (d_v): D / H unl
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import NamedTuple
 
 import torch
@@ -58,7 +57,7 @@ class MultiHead(Observed, AttentionModule):
             raise UsageError(
                 f"{heads} heads do not divide a width of {width}; each head needs an equal share, or key_width and value_width"
             )
-        if not isinstance(dropout, Real) or not 0 <= dropout < 1:
+        if not isinstance(dropout, float | int) or not 0 <= dropout < 1:
             raise UsageError(f"dropout is a share of the weights, from 0 to below 1; not {shown(dropout)}")
         require_scale(scale)
         self.width, self.heads, self.scale = width, heads, scale

@@ -162,7 +162,7 @@ class _Attend(torch.autograd.Function):
         return mixed
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]  # autograd would take the saved weights for constants
+    @once_differentiable  # autograd would take the saved weights for constants
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None, None, None]:
         query, key, value, weights, keep = context.saved_tensors
         (of_mixed,) = gradients

@@ -26,18 +26,20 @@ _MEANINGS = (
     Meaning(("model.width",), "the length of the vector that stands for one token, the paper's d_model", (
         "d_model", "dim", "model_dim", "hidden_size", "hidden_dim", "hidden", "n_embd", "embed_dim", "emb_dim", "emb_size",
         "embedding_dim", "embedding_size", "embedding_width", "units", "rnn_size", "input_dim", "d_embed", "model_width",
+        "encoder_embed_dim", "decoder_embed_dim", "word_vec_size", "num_units", "hid_dim", "은닉 차원",
     )),
     Meaning(("model.feed_forward",), "the width of the hidden layer between two attentions, the paper's d_ff", (
         "d_ff", "ff_dim", "ffn_dim", "ff_size", "ffn_size", "ffn_hidden", "ffn", "d_inner", "n_inner", "nhid", "hidden_units",
         "intermediate_size", "dim_feedforward", "feedforward_dim", "feed_forward_size", "filter_size", "mlp_dim",
-        "encoder_ffn_dim", "decoder_ffn_dim", "ffn_embed_dim", "conv_1d", "conv1d",
+        "encoder_ffn_dim", "decoder_ffn_dim", "ffn_embed_dim", "conv_1d", "conv1d", "transformer_ff", "dff", "pf_dim", "enc_pf_dim",
+        "dec_pf_dim", "mlp_ratio", "d_hid",
     )),
     Meaning(("model.heads",), "the number of attention heads, the paper's h", (
         "h", "n_heads", "n_head", "nhead", "num_heads", "num_attention_heads", "attention_heads", "encoder_attention_heads",
-        "decoder_attention_heads", "head_count", "number_of_heads",
+        "decoder_attention_heads", "head_count", "number_of_heads", "enc_heads", "dec_heads", "헤드 수",
     )),
     Meaning(_LAYERS, "the number of layers, the paper's N", (
-        "n", "n_layers", "n_layer", "num_layers", "num_hidden_layers", "layers", "depth", "n_blocks", "num_blocks", "blocks",
+        "n", "l", "층 수", "n_layers", "n_layer", "num_layers", "num_hidden_layers", "layers", "depth", "n_blocks", "num_blocks", "blocks",
         "number_of_layers",
     )),
     Meaning(("model.encoder_layers",), "layers that read the source", ("num_encoder_layers", "n_encoder_layers", "enc_layers")),
@@ -50,7 +52,7 @@ _MEANINGS = (
     )),
     Meaning(("model.dropout",), "the share of embeddings and of what layers pass on that is dropped in training", (
         "dropout_rate", "drop_rate", "p_drop", "p_dropout", "dropout_prob", "dropout_p", "hidden_dropout_prob", "hidden_dropout",
-        "resid_pdrop", "embd_pdrop", "residual_dropout", "drop",
+        "resid_pdrop", "embd_pdrop", "residual_dropout", "drop", "enc_dropout", "dec_dropout", "드롭아웃",
     )),
     Meaning(("model.attention_dropout",), "the share of attention weights that is dropped in training", (
         "attention_probs_dropout_prob", "attn_pdrop", "attn_dropout", "attention_dropout_rate",
@@ -66,7 +68,7 @@ _MEANINGS = (
         "that data hands it, both in tokens", (
         "max_len", "max_length", "max_position", "max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_len",
         "max_sequence_length", "block_size", "context_length", "context_size", "maximum_length", "maxlen", "max_source_length",
-        "max_target_length", "sequence_length", "bptt", "window_size",
+        "max_target_length", "sequence_length", "bptt", "window_size", "src_max_len", "trg_max_len", "최대 길이",
     )),
     Meaning(("model.norm",), '"post" normalises after adding, as in the paper, "pre" before each sub-layer, "none" never', (
         "norm_first", "pre_norm", "prenorm", "post_norm", "normalize_before", "encoder_normalize_before", "layer_norm",
@@ -80,11 +82,11 @@ _MEANINGS = (
     )),
     Meaning(("model.positions",), '"sinusoidal", "learned" or "none"', (
         "positional_encoding", "position_encoding", "positional_embedding", "position_embedding", "position_embedding_type",
-        "pos_enc", "pos_encoding", "pe", "use_positions",
+        "pos_enc", "pos_encoding", "pe", "use_positions", "encoder_learned_pos", "decoder_learned_pos",
     )),
     Meaning(("model.tied",), "whether embeddings and output share one matrix", (
         "tie_word_embeddings", "tie_embeddings", "tie_weights", "weight_tying", "share_embeddings", "share_all_embeddings",
-        "tied_embeddings",
+        "tied_embeddings", "share_decoder_input_output_embed",
     )),
     Meaning(("model.residual",), "whether a sub-layer's output is added to its input", (
         "skip", "skip_connection", "skip_connections", "residual_connection", "residual_connections", "use_residual",
@@ -105,23 +107,23 @@ _MEANINGS = (
     Meaning((), 'other architectures have it: model.architecture = "conv"', ("kernel_size", "kernel_width", "kernel", "num_filters", "n_filters", "filters")),
     Meaning((), 'other architectures have it: model.architecture = "rnn" or "rnn-attention"', ("rnn_type", "cell_type", "rnn_cell", "cell")),
     Meaning(("model.positions",), '"sinusoidal", "learned" or "none"; positions of other kinds are plug-ins', (
-        "rope", "rotary", "use_rope", "alibi", "relative_positions",
+        "rope", "rotary", "use_rope", "alibi", "relative_positions", "relative_attention_num_buckets",
     )),
     Meaning(("model.pooling",), "how a text's vectors become one", ("pool", "pooler", "pooling_type", "aggregation")),
     Meaning(("model.kernel",), "how many positions one convolution sees", ("kernel_size", "kernel_width")),
     Meaning(("model.cell",), "what carries a recurrent state", ("rnn_type", "cell_type", "rnn_cell")),
     Meaning(("training.learning_rate",), "the peak of the schedule, reached at the end of the warm-up", (
-        "lr", "peak_lr", "max_lr", "learning_rate_init", "initial_lr", "base_lr", "eta", "step_size",
+        "lr", "peak_lr", "max_lr", "learning_rate_init", "initial_lr", "base_lr", "eta", "step_size", "학습률",
     )),
     Meaning(("training.batch_tokens", "decoding.batch_tokens"), "it counts tokens and not sentences: 64 sentences of 25 tokens are "
         "1,600", (
         "batch_size", "train_batch_size", "per_device_train_batch_size", "batch", "bs", "minibatch_size", "mini_batch_size",
-        "eval_batch_size", "batch_sentences",
+        "eval_batch_size", "batch_sentences", "배치 크기",
     )),
-    Meaning(("training.batch_tokens",), "tokens of one update, over all processes", ("max_tokens", "tokens_per_batch")),
+    Meaning(("training.batch_tokens",), "tokens of one update, over all processes", ("max_tokens", "tokens_per_batch", "batch_type")),
     Meaning(("training.updates",), "it counts updates and not passes over the text: one epoch is as many updates as the training "
         "text has tokens, divided by batch_tokens", (
-        "epochs", "num_epochs", "n_epochs", "num_train_epochs", "max_epochs", "epoch",
+        "epochs", "num_epochs", "n_epochs", "num_train_epochs", "max_epochs", "max_epoch", "epoch", "steps_per_epoch", "에폭", "에포크",
     )),
     Meaning(("training.updates",), "updates in all", (
         "steps", "max_steps", "num_steps", "n_steps", "train_steps", "total_steps", "iterations", "n_iters", "max_iters",
@@ -144,10 +146,10 @@ _MEANINGS = (
     )),
     Meaning(("training.accumulate",), "micro-batches before an update", (
         "gradient_accumulation_steps", "accumulation", "accumulation_steps", "update_freq", "accum_steps", "grad_accum",
-        "accumulate_grad_batches",
+        "accumulate_grad_batches", "accum_count",
     )),
     Meaning(("training.schedule",), '"inverse-sqrt" (Noam\'s), "cosine", "linear" or "constant"', (
-        "scheduler", "lr_scheduler", "lr_scheduler_type", "lr_schedule", "learning_rate_schedule", "noam",
+        "scheduler", "lr_scheduler", "lr_scheduler_type", "lr_schedule", "learning_rate_schedule", "noam", "decay_method",
     )),
     Meaning((), "there is one optimizer, AdamW; training.betas, training.epsilon and training.weight_decay are its settings", (
         "optimizer", "optim", "optimiser",
@@ -157,18 +159,21 @@ _MEANINGS = (
         "early_stopping", "early_stopping_patience", "early_stop",
     )),
     Meaning(("training.validate_every",), "it counts updates", (
-        "eval_steps", "eval_every", "eval_interval", "val_interval", "validation_interval", "val_check_interval", "valid_every",
+        "eval_steps", "eval_every", "eval_interval", "val_interval", "validation_interval", "val_check_interval", "valid_every", "valid_steps",
+        "eval_strategy", "evaluation_strategy",
     )),
-    Meaning(("training.checkpoint_every",), "it counts updates", ("save_steps", "save_interval", "save_every", "checkpoint_interval")),
+    Meaning(("training.checkpoint_every",), "it counts updates", (
+        "save_steps", "save_interval", "save_every", "checkpoint_interval", "save_checkpoint_steps",
+    )),
     Meaning(("training.precision",), '"auto", "float32" or "bfloat16"', ("fp16", "bf16", "amp", "mixed_precision", "dtype", "half")),
     Meaning(("training.device",), '"auto", "cpu" or "cuda"', ("gpu", "cuda", "use_cuda", "accelerator", "use_gpu")),
     Meaning(("training.threads",), "CPU threads; 0 is one for each core", ("n_threads", "num_threads", "num_workers", "workers")),
     Meaning(("training.minutes",), "minutes spent on updates after which training stops", ("max_minutes", "time_limit", "max_time")),
-    Meaning(("training.metric",), "what decides which weights are best", ("metric_for_best_model", "monitor", "best_metric")),
+    Meaning(("training.metric",), "what decides which weights are best", ("metric_for_best_model", "monitor", "best_metric", "best_checkpoint_metric")),
     Meaning(("training.word_dropout",), "the share of tokens that are hidden in training", ("token_dropout", "word_drop")),
     Meaning(("tokenizer.vocabulary",), "the size of the vocabulary", (
         "vocab_size", "vocab", "n_vocab", "num_words", "max_features", "vocabulary_size", "src_vocab_size", "tgt_vocab_size",
-        "n_tokens", "num_tokens", "size", "max_vocab",
+        "n_tokens", "num_tokens", "size", "max_vocab", "output_dim", "어휘 크기",
     )),
     Meaning(("tokenizer.kind",), '"bpe", "unigram" or "words"', ("type", "algorithm", "model_type", "tokenizer_type", "method")),
     Meaning(("tokenizer.coverage",), "the share of characters with a token of their own", ("character_coverage", "char_coverage")),
@@ -186,9 +191,40 @@ _MEANINGS = (
     Meaning(("decoding.max_ratio", "decoding.max_extra"), "an output has at most max_ratio times the source's tokens plus max_extra", (
         "max_len", "max_length", "max_len_a", "max_len_b", "max_new_tokens", "max_output_length", "max_decode_length",
     )),
-    Meaning(("decoding.no_repeat_ngram",), "the length of a run that is never written twice", ("no_repeat_ngram_size",)),
+    Meaning(("decoding.no_repeat_ngram",), "the length of a run that is never written twice", ("no_repeat_ngram_size", "repetition_penalty")),
     Meaning((), "how an answer is drawn is an option of the verb and of Python: --sample, --temperature, --top-k, --top-p", (
         "temperature", "top_k", "top_p", "do_sample", "sampling", "nucleus",
+    )),
+    Meaning(("training.keep",), "which weights a run leaves", ("load_best_model_at_end", "save_best", "restore_best_weights")),
+    Meaning(("training.average",), "the checkpoints whose mean is taken", ("keep_last_epochs", "save_total_limit", "n_checkpoints")),
+    Meaning(("training.ema",), "the share of the running mean of the weights that is kept at each update", (
+        "average_decay", "ema_decay", "moving_average_decay",
+    )),
+    Meaning((), "the rate rises from zero over training.warmup updates, and training.schedule says how it falls", (
+        "min_lr", "warmup_init_lr", "final_lr", "lr_decay", "gamma",
+    )),
+    Meaning((), "linear layers start as Glorot and Bengio (2010) have it, and there is no setting", (
+        "init", "init_range", "initializer_range", "initializer", "xavier", "glorot", "kernel_init", "bias_init", "weight_init",
+    )),
+    Meaning((), "the loss is cross entropy; training.label_smoothing softens it", ("criterion", "loss", "loss_fn", "loss_function")),
+    Meaning((), "a decoder in training always reads the reference, all positions at once", ("teacher_forcing", "teacher_forcing_ratio")),
+    Meaning((), "the first axis is always the batch's", ("batch_first", "time_major")),
+    Meaning((), "every pass has an order of its own, which follows from training.seed", ("shuffle", "shuffle_buffer_size")),
+    Meaning((), "the run folder is an option of the verb and of Python: --run DIR", ("output_dir", "save_dir", "save_model", "log_dir", "checkpoint_dir")),
+    Meaning((), "processes are started by torchrun, which tells how many there are", ("world_size", "gpu_ranks", "n_gpu", "num_gpus")),
+    Meaning((), "it is the other way round: model.dropout is the share that is dropped", ("keep_prob", "keep_probability")),
+    Meaning(("model.cutoffs",), "ranks at which the adaptive softmax begins a new cluster", ("adaptive_softmax_cutoff", "adaptive_softmax_cutoffs")),
+    Meaning(("model.pointer",), "a mixture with the words that came before", ("copy_attn", "copy", "copy_attention", "pointer_generator")),
+    Meaning(("model.input_feeding",), "whether the decoder reads its last mix again", ("input_feed",)),
+    Meaning(("model.score",), '"additive" or "dot"', ("global_attention", "attention_type", "attention_score", "attn_type")),
+    Meaning((), 'other architectures have it: model.architecture = "rnn-attention"', (
+        "input_feed", "global_attention", "attention_type", "attention_score", "attn_type", "brnn",
+    )),
+    Meaning(("data.size",), "the side of a picture in pixels", ("image_size", "img_size", "resolution", "input_size")),
+    Meaning(("data.colour",), "whether pictures have three channels or one", ("in_channels", "num_channels", "in_chans", "channels")),
+    Meaning(("model.patch",), "the side of a square patch in pixels", ("patch_size",)),
+    Meaning(("model.stochastic_depth",), "the share of layers that is skipped in training", (
+        "drop_path", "drop_path_rate", "stochastic_depth_prob", "layer_dropout", "layerdrop",
     )),
     Meaning(("data.text",), "the column of the text, by number or name", ("text_column", "text_field", "text_col", "sentence", "sentence_column", "x")),
     Meaning(("data.label",), "the column of the label, by number or name", (
@@ -219,7 +255,7 @@ _SECTIONS = {
 
 def plain(name: str) -> str:
     """As it is compared: `n_heads`, `nHeads` and `n-heads` are one name."""
-    return re.sub(r"[^a-z0-9]", "", name.lower())
+    return re.sub(r"[\W_]", "", name.lower())
 
 
 def explain(section: str, key: str, known: Mapping[str, Collection[str]]) -> str:

@@ -173,7 +173,7 @@ class _ProjectedLoss(torch.autograd.Function):
         return smoothed, plain
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(context: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
         states_gradient, weight_gradient = context.saved_tensors
         return states_gradient * upstream[0], weight_gradient * upstream[0], None, None, None, None
