@@ -666,6 +666,7 @@ def test_the_settings_page_is_up_to_date() -> None:
         ("text-classification", "model.kernel_size=3", 'model.architecture = "conv"'),
         ("text-classification", "model.cell=gru", 'model.architecture = "rnn"'),
         ("text-generation", "data.bptt=35", "data.max_tokens is meant"),
+        ("text-classification", "model.score=dot", 'transformer has none; model.architecture = "rnn-attention" has it'),
         ("translation", "model.encoder_embed_dim=64", "model.width is meant"),  # fairseq
         ("translation", "training.accum_count=2", "training.accumulate is meant"),  # OpenNMT
         ("translation", "model.input_feed=1", 'model.architecture = "rnn-attention"'),

@@ -82,10 +82,10 @@ def positions(
     model: Annotated[
         str | None, typer.Argument(metavar="[MODEL]", help="A run folder, a model file, or `demo`. [untrained layers]")
     ] = None,
-    width: Annotated[int, typer.Option(help="Width of untrained layers, d.")] = 64,
+    width: Annotated[int | None, typer.Option(help="Width of untrained layers, d. [64]")] = None,
     length: Annotated[int, typer.Option(help="Positions to tell apart.")] = 32,
-    layers: Annotated[int, typer.Option(help="Untrained layers.")] = 6,
-    heads: Annotated[int, typer.Option(help="Heads of untrained layers.")] = 4,
+    layers: Annotated[int | None, typer.Option(help="Untrained layers. [6]")] = None,
+    heads: Annotated[int | None, typer.Option(help="Heads of untrained layers. [4]")] = None,
     sequences: Annotated[int, typer.Option(help="Sequences that are drawn.")] = 400,
     seed: Seed = 1,
     as_json: Numbers = None,
@@ -128,8 +128,8 @@ def parameters(
     heads: Annotated[int, typer.Option(help="Attention heads.")] = 4,
     kernel: Annotated[int, typer.Option(help="Positions that a convolution sees, k.")] = 3,
     tokens: Annotated[
-        int, typer.Option(help="Tokens of the text that the recipe's FLOPs are counted for, about.")
-    ] = 64,
+        int | None, typer.Option(help="Tokens of the text that the recipe's FLOPs are counted for, about. [64]")
+    ] = None,
     overrides: Overrides = [],  # noqa: B006
     as_json: Numbers = None,
     output: Page = None,

@@ -100,9 +100,21 @@ def _build_shallow(given: dict[str, Any], origin: Origin) -> tuple[Recipe, list[
         content = model if section == "model" else given.get(section, {})
         content = content if isinstance(content, dict) else {}
         hint_for = partial(explain, section, known=known_settings)
+        if section == "model":
+            hint_for = partial(_of_others, architecture, row, hint_for)
         sections[section] = _read_section(section, kind, content, hint_for, origin, mistakes)
     recipe = row.recipe(name=str(name), task=row.name, **sections)
     return recipe, mistakes or [*recipe.impossible(), *_unknown_metric(recipe, row)]
+
+
+def _of_others(architecture: str, row: TaskSettings, hint_for: Callable[[str], str], key: str) -> str:
+    """Whose a setting is that other architectures of the task have; else what may be meant."""
+    theirs = [
+        f'"{name}"' for name, each in row.architectures.items() if key in {own.name for own in fields(each.settings)}
+    ]
+    if not theirs:
+        return hint_for(key)
+    return f" {architecture} has none; model.architecture = {' and '.join(theirs)} {'has' if len(theirs) == 1 else 'have'} it."
 
 
 def _unknown_metric(recipe: Recipe, row: TaskSettings) -> list[str]:

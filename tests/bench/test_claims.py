@@ -205,7 +205,7 @@ def test_parameters_of_attention_do_not_depend_on_the_length() -> None:
     assert not regard.bench_parameters(lengths=[8], width=16).holds
 
 
-@pytest.mark.parametrize("name", ["quickstart", "moods", "rhymes"])
+@pytest.mark.parametrize("name", ["quickstart", "moods", "rhymes", "clothes"])
 def test_the_parts_of_a_recipe_add_up(name: str) -> None:
     found = regard.bench_parameters(f"bundled:{name}.toml", tokens=16)
     recipe, parts = recipes.load(f"bundled:{name}.toml"), found["recipe"]
@@ -341,6 +341,8 @@ def test_a_wide_table_shows_some_columns_and_the_figure_all_points() -> None:
         (lambda: regard.bench_context(words=1), "`words` must be at least 2"),
         (lambda: regard.bench_parameters(width=30), "4 heads do not divide a width of 30"),
         (lambda: regard.bench_parameters(overrides=["model.heads=1"]), "`overrides` are of a recipe; name one"),
+        (lambda: regard.bench_parameters(tokens=9), "`tokens` are of a recipe; name one"),
+        (lambda: regard.bench_positions("demo", width=8), "`width` is of untrained layers; demo has its own"),
         (lambda: regard.bench_smoothing([0, 1]), "`smoothings` must be below 1, not 1.0"),
         (lambda: regard.bench_smoothing(noises=[float("nan")]), "`noises` must be a number, not nan"),
         (lambda: regard.bench_smoothing(noises=[0, 100]), "`noises` must be at most 90"),

@@ -64,15 +64,15 @@ def check(asked: Settings) -> None:
     """Say what cannot be measured before anything is."""
     for name, values, least in (("lengths", asked.lengths, 2), ("widths", asked.widths, 1)):
         if not values or min(values) < least:
-            raise UsageError(f"{name} must be whole numbers from {least} up, not {list(values)}")
+            raise UsageError(f"`{name}` must be whole numbers from {least} up, not {list(values)}")
         if list(values) != sorted(set(values)):
-            raise UsageError(f"{name} must rise, each named once; not {list(values)}")
+            raise UsageError(f"`{name}` must rise, each named once; not {list(values)}")
     for name, number, least in (
         ("batch", asked.batch, 1), ("heads", asked.heads, 1), ("kernel", asked.kernel, 2), ("window", asked.window, 2),
         ("repeats", asked.repeats, 1), ("threads", asked.threads, 1),
     ):  # fmt: skip
         if number < least:
-            raise UsageError(f"{name} must be at least {least}, not {number}")
+            raise UsageError(f"`{name}` must be at least {least}, not {number}")
     for width in asked.widths:
         if width % asked.heads:
             raise UsageError(f"{asked.heads} heads do not divide a width of {width}; choose other widths or heads")

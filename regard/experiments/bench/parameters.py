@@ -66,7 +66,7 @@ def bench_parameters(
     width: int = USUAL.width,
     heads: int = USUAL.heads,
     kernel: int = USUAL.kernel,
-    tokens: int = USUAL.tokens,
+    tokens: int | None = None,
     overrides: Sequence[str] = (),
     output: str | Path | None = None,
     numbers: str | Path | None = None,
@@ -75,14 +75,14 @@ def bench_parameters(
     """Parameters and FLOPs of one layer over n: an MLP of the whole sequence, recurrence, convolution, self-attention.
 
     Of a `recipe` (a file with `overrides` such as `model.heads=4`, or an object) also those of each of its layers, for a text of about
-    so many `tokens`. `output` is a page to write (and `command` what it says made it), `numbers` a file for all that was counted, as JSON.
+    so many `tokens`, 64 unless told. `output` is a page to write (and `command` what it says made it), `numbers` a file for all that was counted, as JSON.
     """
-    asked = Counting(tuple(lengths), width, heads, kernel, tokens)
+    asked = Counting(tuple(lengths), width, heads, kernel, USUAL.tokens if tokens is None else tokens)
     check(asked)
     if width % heads:
         raise UsageError(f"{heads} heads do not divide a width of {width}; choose another width or other heads")
-    if recipe is None and overrides:
-        raise UsageError("`overrides` are of a recipe; name one")
+    if recipe is None and (overrides or tokens is not None):
+        raise UsageError(f"`{'overrides' if overrides else 'tokens'}` are of a recipe; name one")
     settings = None if recipe is None else recipes.read(recipe, overrides)
     named = None if recipe is None else str(recipe) if isinstance(recipe, str | Path) else "(given)"
     return measured(lambda: measure(asked, settings, named), output, numbers, command)
@@ -132,10 +132,13 @@ def of_recipe(recipe: config.Recipe, asked: Counting) -> Panel:
     torch.manual_seed(asked.seed)
     model = row.build(recipe.model, row.dry_run.sizes(recipe)).eval()
     batch = row.dry_run.batch(recipe, asked.tokens).batch
-    texts, length = batch.shape[-2:]
+    examples, size = _size(batch)
     flops = {name: 0 for name, _ in parts(model)}
-    # In 64 bits, where torch runs a recurrent layer's steps one by one; in 32 they hide in one operation of oneDNN.
-    with torch.no_grad(), FlopCounterMode(display=False) as counter, attributed(model.double(), counter, flops):
+    if any(isinstance(each, nn.RNNBase) for each in model.modules()):
+        model = (
+            model.double()
+        )  # in 64 bits torch runs a layer's steps one by one; in 32 they hide in one operation of oneDNN
+    with torch.no_grad(), FlopCounterMode(display=False) as counter, attributed(model, counter, flops):
         row.dry_run.loss(recipe, model, batch)
     flops["output"] = (
         flops.get("output", 0) + counter.get_total_flops() - sum(flops.values())
@@ -145,14 +148,22 @@ def of_recipe(recipe: config.Recipe, asked: Counting) -> Panel:
     total = sum(each[1] for each in rows)
     most = max(rows, key=lambda each: each[1])
     return Panel(
-        "recipe", ("The recipe's model, part by part", "레시피의 모델, 부분별"), ("part", "부분"), ("parameters", f"FLOPs, n = {length}"),
-        tuple(Line(name, (name, name), (count, each / texts), 0) for name, count, each in rows),
+        "recipe", ("The recipe's model, part by part", "레시피의 모델, 부분별"), ("part", "부분"), ("parameters", f"FLOPs, {size}"),
+        tuple(Line(name, (name, name), (count, each / examples), 0) for name, count, each in rows),
         (
             f"{total:,} parameters in all; {most[0]} has {most[1] / max(total, 1):.0%} of them. A matrix that parts share is counted once.",
             f"매개변수는 모두 {total:,}개이고, {most[0]} 부분이 {most[1] / max(total, 1):.0%}입니다. 여러 부분이 함께 쓰는 행렬은 한 번만 셉니다.",
         ),
         form=",.0f",
     )  # fmt: skip
+
+
+def _size(batch: Any) -> tuple[int, str]:
+    """How many examples a made-up batch has, and how large one is: a text by its tokens, all else as a whole."""
+    tensors = batch if isinstance(batch, tuple) else (batch,)
+    if all(each.dtype == torch.long for each in tensors):
+        return tensors[0].size(-2), f"n = {sum(each.size(-1) for each in tensors)}"
+    return len(tensors[0]), "each"
 
 
 def parts(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:

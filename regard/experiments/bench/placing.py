@@ -114,10 +114,10 @@ def without_residual(layer: EncoderLayer) -> EncoderLayer:
 def bench_positions(
     model: str | Path | None = None,
     *,
-    width: int = USUAL.width,
+    width: int | None = None,
     length: int = USUAL.length,
-    layers: int = USUAL.layers,
-    heads: int = USUAL.heads,
+    layers: int | None = None,
+    heads: int | None = None,
     sequences: int = USUAL.sequences,
     seed: int = USUAL.seed,
     output: str | Path | None = None,
@@ -126,13 +126,19 @@ def bench_positions(
 ) -> Measured:
     """Dot products of position encodings over distance, and how well a linear probe reads the position after each layer.
 
-    The layers are untrained, or those of a trained `model` (whose width, layers and heads are its own), with the residual and
-    without. `output` is a page to write (and `command` what it says made it), `numbers` a file for all that was measured, as JSON.
+    The layers are untrained, of a width of 64, 6 layers and 4 heads unless told, or those of a trained `model`, whose width, layers
+    and heads are its own, with the residual and without. `output` is a page to write (and `command` what it says made it), `numbers` a file for all that was measured, as JSON.
     """
-    asked = Placing(width, length, layers, heads, sequences, seed)
+    own = {
+        name: number for name, number in (("width", width), ("layers", layers), ("heads", heads)) if number is not None
+    }
+    if model is not None and own:
+        raise UsageError(f"`{next(iter(own))}` is of untrained layers; {model} has its own")
+    asked = Placing(length=length, sequences=sequences, seed=seed, **own)
     check(asked)
     check_memory(
-        sequences * length * (8 * width + heads * length), "fewer `sequences`, or a smaller `width` or `length`"
+        sequences * length * (8 * asked.width + asked.heads * length),
+        "fewer `sequences`, or a smaller `width` or `length`",
     )
     if model is None and (wrong := list(_settings(asked).impossible())):
         raise UsageError("; ".join(wrong).replace("model.", ""))
