@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from regard.training.loss import CHUNK, Loss, smoothed_loss
@@ -58,8 +59,9 @@ def projected_consistent_loss(
     """states [2 N, D], output matrix weight [V, D], targets [N] → the loss of states @ weightᵀ."""
     if states.device.type != "cpu":
         return consistent_loss(functional.linear(states, weight), targets, smoothing, consistency)
-    smoothed, plain = _ProjectedConsistentLoss.apply(states, weight, targets, smoothing, consistency)  # type: ignore[no-untyped-call]
-    return Loss(smoothed, plain)
+    with torch.autocast("cpu", enabled=False):  # as in loss.py: gradients are written into tensors of the weights' type
+        exact = states.to(weight.dtype), weight, targets
+        return Loss(*_ProjectedConsistentLoss.apply(*exact, smoothing, consistency))  # type: ignore[no-untyped-call]
 
 
 class _ProjectedConsistentLoss(torch.autograd.Function):
@@ -100,6 +102,7 @@ class _ProjectedConsistentLoss(torch.autograd.Function):
         return smoothed, plain
 
     @staticmethod
+    @once_differentiable
     def backward(context: Any, *upstream: Tensor) -> tuple[Tensor | None, ...]:
         states_gradient, weight_gradient = context.saved_tensors
         return states_gradient * upstream[0], weight_gradient * upstream[0], None, None, None

@@ -68,3 +68,17 @@ def test_who_is_taught(both: bool) -> None:
     first, second = states.grad.chunk(2)
     assert first.any()
     assert bool(second.any()) == both
+
+
+@KINDS
+def test_states_in_16_bits_are_weighed_in_32(both: bool) -> None:
+    """What `training.precision` hands over where autocast computes in bfloat16."""
+    states, weight, targets = given(20)
+    rounded = states.detach().bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        found = projected_consistent_loss(rounded.requires_grad_(), weight, targets, 0.1, Consistency(2.0, both))
+    expected = projected_consistent_loss(rounded.detach().float(), weight, targets, 0.1, Consistency(2.0, both))
+    torch.testing.assert_close(found, expected)
+    found.smoothed.backward()
+    assert rounded.grad is not None
+    assert rounded.grad.dtype == torch.bfloat16
