@@ -82,6 +82,8 @@ def build(output: Path, quick: bool) -> None:
         subprocess.run(
             [sys.executable, "-m", "sphinx", *options, "-c", ROOT / "site", ROOT, made], check=True, cwd=ROOT
         )
+        for picture in (*(ROOT / "docs").glob("*.png"), *(ROOT / "docs").glob("*.gif")):
+            shutil.copy(picture, made / "docs")  # where the README looks for them, whose pictures are markup
         gallery = made / "site" / "gallery.html"
         gallery.write_text(
             gallery.read_text(encoding="utf-8").replace("<!-- gallery -->", "" if quick else exhibits(made)),

@@ -3,7 +3,7 @@
 /** @typedef {{ part: WalkPart, picture: SVGElement, width: number, layer?: number, goes?: number }} Station */
 
 const FLOW_HEIGHT = 196;
-const FLOW_KEYS = 9; // shown in the picture of an attention; the strongest of more
+const FLOW_KEYS = 10; // shown in the picture of an attention; the strongest of more
 const FLOW_CELLS = 24; // of a vector
 let walkStop = ""; // the step at which the token stands, by part and name; none: the first
 
