@@ -24,6 +24,7 @@ include_patterns = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "docs/*.md",
+    "results/README.md",
     "regard/learn/lessons/**/*.md",
     "regard/bundled/README.md",
 ]
