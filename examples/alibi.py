@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 import regard
 from regard import config
 from regard.attention.masks import as_mask
 from regard.attention.multi_head import SelfAttention
 from regard.config.field import setting
+from regard.models.layers import attention_options
 from regard.models.transformer import Transformer
 
 
@@ -30,15 +30,15 @@ class AlibiSettings(config.Transformer):
 
 
 class AlibiAttention(SelfAttention):
-    slopes: Tensor
+    slopes: torch.Tensor
 
     def __init__(self, settings: AlibiSettings, both_ways: bool) -> None:
-        super().__init__(settings.width, settings.heads, settings.attention_dropout, settings.key_width)
+        super().__init__(settings.width, settings.heads, **attention_options(settings))
         self.both_ways = both_ways
         heads = torch.arange(1, settings.heads + 1) / settings.heads
         self.register_buffer("slopes", 2 ** (-settings.steepness * heads)[:, None, None], persistent=False)  # [H, 1, 1]
 
-    def bias(self, query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
+    def bias(self, query: torch.Tensor, key: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         places = torch.arange(key.size(2), device=key.device)
         if self.both_ways:
             return -self.slopes * (places[:, None] - places).abs()  # [H, Q, K]
