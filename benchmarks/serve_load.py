@@ -175,13 +175,19 @@ def main() -> None:
     parser.add_argument("--model", help="[demo, or an untrained one]")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--words", type=int, help="ask only for sentences of so many [all]")
+    parser.add_argument("--without-scores", action="store_true", help="of /translate: ask for the text alone")
     parser.add_argument("--threads", type=int, help="the server's threads of torch")
     parser.add_argument("--json", type=Path, help="file that keeps what was measured")
     given = parser.parse_args()
     kept: dict[str, Any] = json.loads(given.json.read_text()) if given.json and given.json.is_file() else {}
-    if (name := f"{given.route}, {given.clients} clients") in kept:
+    name = f"{given.route}, {given.clients} clients"
+    name += f", {given.words} words" * bool(given.words) + ", without scores" * given.without_scores
+    if name in kept:
         sys.exit(f"{given.json} has {name} already: {kept[name]}")
-    texts = sentences()
+    texts = [text for text in sentences() if given.words in (None, len(text.split()))]
+    if given.without_scores:
+        ROUTES["translate"] = ("translations", lambda text: {"text": text, "scores": False})
     print(f"Python {platform.python_version()}, torch {version('torch')}, uvicorn {version('uvicorn')}, "
           f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before; {len(texts):,} sentences")  # fmt: skip
     port = free_port()
