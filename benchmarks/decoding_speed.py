@@ -115,7 +115,7 @@ def measure_mode(bench: Bench, notebook: Notebook, number: int, mode: str, name:
             notebook.kept["native"].setdefault(mode, outputs)
         ours = notebook.kept["native"].get(mode, [])
         measured["same"] = sum(map(list.__eq__, outputs, ours)) / len(outputs)
-        measured["bleu"] = bench.bleu([bench.trained.tokenizer.line(ids) for ids in outputs], MODES[mode].every)
+        measured["bleu"] = bench.bleu([bench.trained.assets.tokenizer.line(ids) for ids in outputs], MODES[mode].every)
         notebook.add({**key, **measured})
 
 

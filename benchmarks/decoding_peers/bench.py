@@ -82,7 +82,7 @@ class Bench:
     def __init__(self, model: str, data: Path, folder: Path, venvs: Path, sentences: int) -> None:
         self.model, self.folder, self.venvs = model, folder, venvs
         self.trained = load_trained(model)
-        recipe, tokenizer = self.trained.recipe, self.trained.tokenizer
+        recipe, tokenizer = self.trained.recipe, self.trained.assets.tokenizer
         languages = (recipe.data.source_language, recipe.data.target_language)
         self.texts, self.references = (test_set(data, language)[:sentences] for language in languages)
         self.sources = tokenizer.encode_all(self.texts, "source")
@@ -246,6 +246,6 @@ def converted(trained: Trained) -> Converted:
     return Converted(
         settings=recipes.to_dict(trained.recipe)["model"],
         special={"pad": PAD, "start": START, "end": END, "unknown": UNKNOWN},
-        positions=trained.model.position_table(settings.max_positions).numpy(),
+        positions=trained.model.source_embedding.position_table(settings.max_positions).numpy(),
         weights={name: tensor.detach().numpy() for name, tensor in unique_weights(trained.model).items()},
     )

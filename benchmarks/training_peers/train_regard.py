@@ -40,7 +40,7 @@ def main() -> None:
     keep_memory()
     recipe = recipe_of(job)
     prepared = prepare(recipe, show=False)
-    model = initial_model(recipe, find_task(recipe.task), prepared).train()
+    model = initial_model(recipe, find_task(recipe.task), prepared)[0].train()
     task = TranslationTraining(recipe, prepared, 1, torch.device("cpu"))
     optimizer = build_optimizer(model, recipe.training)
     for group in optimizer.param_groups:
