@@ -24,6 +24,8 @@ GLUED = re.compile(
 )  # a word that no name of a file or a function goes on from
 WHOLE = re.compile(r"[^\W\d_]+(?:[-!?][^\W\d_]+)*")  # no part of an address
 INITIALS = re.compile(r"(?:^|\s)\w\.\s?$")  # the z. of z. B.
+ADDRESS = re.compile(r"[@/]|^www\.", re.IGNORECASE)  # has full stops, and is no abbreviation
+OF_DATE = re.compile(r"\d{1,2}\.")  # the 24. of 24. 12. 2020
 ROMAN = re.compile(r"[IVXLC]{1,7}$")
 QUOTED_ON = re.compile(r"(?:と|って|라고|하고|이라)")  # 「…。」と言った goes on
 WRAPPED = 50  # characters of a line that ends because the page does, not the sentence
@@ -217,7 +219,7 @@ def _ends(text: str, stop: int, end: int, code: str) -> bool:
         return False
     if name in rules.never:
         return False
-    dotted = "." in word and not any(map(str.isdecimal, word))
+    dotted = "." in word and not any(map(str.isdecimal, word)) and not ADDRESS.search(word)
     if name in rules.maybe or dotted or (len(word) > 1 and ROMAN.match(word)):
         return starts
     if word.isdecimal() and len(word) <= 3:
@@ -249,6 +251,8 @@ def _number_ends(before: str, next_word: str, starts: bool, code: str) -> bool:
     if code not in ORDINALS:
         return True
     last = before.split()[-1].lower()
+    if OF_DATE.fullmatch(last) and not next_word:
+        return False
     return not (next_word in AFTER_ORDINAL or (last in BEFORE_ORDINAL and not starts))
 
 

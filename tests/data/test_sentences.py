@@ -12,6 +12,9 @@ from regard.data.sentences import RULES, split_sentences
 # A bar is where the text must be cut.
 EXAMPLES = {
     "de": [
+        "Wir trafen uns am 24. 12. 2020. |Es schneite.",
+        "Siehe https://www.example.org/a?b=c. |Danke!",
+        "Schreib an max@web.de. |Danke!",
         "Ich habe Hunger. |Wo ist der Bahnhof? |Mein Bruder wohnt in Berlin.",
         "Dr. Müller kommt am 3. Mai, z. B. mit dem Zug.",
         "Das kostet 3.50 Euro. |Gut!",

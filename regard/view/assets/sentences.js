@@ -92,7 +92,7 @@ function stopEnds(text, stop, end, rules) {
   if (/^\p{N}/u.test(ahead) && (rules.numbered.includes(name) || (rules.code === "de" && name.endsWith("str"))))
     return false; // Hauptstr. 5
   if (rules.never.includes(name)) return false;
-  const dotted = word.includes(".") && !/\p{Nd}/u.test(word);
+  const dotted = word.includes(".") && !/\p{Nd}/u.test(word) && !/[@/]|^www\./iu.test(word);
   if (rules.maybe.includes(name) || dotted || (word.length > 1 && MARKS.roman.test(word))) return starts;
   if (/^\p{Nd}{1,3}$/u.test(word)) return numberEnds(before.slice(0, found.index), next, starts, rules);
   return true;
@@ -119,6 +119,7 @@ function numberEnds(before, next, starts, rules) {
   if (!bare.replace(/^[ \t]+/, "") || bare.endsWith("\n")) return false;
   if (!rules.ordinals) return true;
   const last = split(before).at(-1)?.toLowerCase() ?? "";
+  if (/^\p{Nd}{1,2}\.$/u.test(last) && !next) return false; // 24. 12. 2020
   return !(rules.after_ordinal.includes(next) || (rules.before_ordinal.includes(last) && !starts));
 }
 
