@@ -260,7 +260,7 @@ def test_names(tmp_path: Path, file: Path) -> None:
     assert error(run) == f"{run} has no model.safetensors yet: its training has not come to a first validation"
     assert error(tmp_path / "rum") == f"no model at {tmp_path / 'rum'}. Did you mean '{file.parent}'?"
     assert error(tmp_path / "nowhere" / "x") == (
-        f"no model at {tmp_path / 'nowhere' / 'x'}. A model is a run folder, a .safetensors file, `demo` or `painter`."
+        f"no model at {tmp_path / 'nowhere' / 'x'}. A model is a run folder, a .safetensors file, `demo`, `demo-ko` or `painter`."
     )
     assert error(file.parent.parent) == f"no model at {file.parent.parent}. Did you mean '{file.parent}'?"
     assert "is a recipe, not a model; `regard train my.toml` makes one" in error("my.toml")

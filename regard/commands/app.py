@@ -107,13 +107,17 @@ def bundled_models(incomplete: str) -> list[str]:
 
 ModelName = Annotated[
     str,
-    typer.Argument(metavar="MODEL", help="A run folder, a model file, or `demo`.", autocompletion=bundled_models),
+    typer.Argument(
+        metavar="MODEL",
+        help="A run folder, a model file, or a bundled one such as `demo`.",
+        autocompletion=bundled_models,
+    ),
 ]
 FirstModel = Annotated[
     str,
     typer.Argument(
         metavar="MODEL",
-        help="A run folder, a model file, or `demo`; more of them answer together.",
+        help="A run folder, a model file, or a bundled one such as `demo`; more of them answer together.",
         autocompletion=bundled_models,
     ),
 ]
@@ -121,7 +125,7 @@ Models = Annotated[
     list[str],
     typer.Argument(
         metavar="MODEL",
-        help="Run folders, model files, or `demo`; several answer together.",
+        help="Run folders, model files, or bundled ones such as `demo`; several answer together.",
         autocompletion=bundled_models,
     ),
 ]

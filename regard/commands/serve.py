@@ -13,7 +13,10 @@ from regard.commands.app import Device, app
 
 @app.command(epilog="Example: `regard serve demo`, then open the address that it prints")
 def serve(
-    models: Annotated[list[str], typer.Argument(metavar="[NAME=]MODEL", help="Run folders, model files, or `demo`.")],
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="[NAME=]MODEL", help="Run folders, model files, or bundled ones such as `demo`."),
+    ],
     host: Annotated[
         str, typer.Option(help="Address to listen on; beyond loopback, --key-file and --rate keep strangers off.")
     ] = "127.0.0.1",

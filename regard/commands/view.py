@@ -35,7 +35,10 @@ LARGE = 20  # megabytes: worth a word
 )
 def view(
     model: Annotated[
-        str | None, typer.Argument(metavar="MODEL", help="A run folder, a model file, or `demo`.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="MODEL", help="A run folder, a model file, or a bundled one such as `demo`.", show_default=False
+        ),
     ] = None,
     text: Annotated[str | None, typer.Argument(help="What to look at. [a sentence of the run's movie]")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write a page.")] = None,

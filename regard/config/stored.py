@@ -13,7 +13,7 @@ from regard.config.tasks import task_settings
 from regard.errors import CheckpointError, UsageError, did_you_mean
 
 MODEL = "model.safetensors"
-BUNDLED = ("demo", "painter")
+BUNDLED = ("demo", "demo-ko", "painter")
 BUNDLED_FOLDER = Path(__file__).parent.parent / "bundled"
 
 LARGEST = {"recipe": 10**6, "provenance": 10**7}
@@ -40,7 +40,7 @@ def find_model(name: str | Path) -> Path:
     siblings = [str(each.parent) for each in path.parent.glob(f"*/{MODEL}")] if path.parent.is_dir() else []
     hint = did_you_mean(str(name), [*siblings, *BUNDLED])
     raise CheckpointError(
-        f"no model at {name}.{hint or ' A model is a run folder, a .safetensors file, `demo` or `painter`.'}"
+        f"no model at {name}.{hint or ' A model is a run folder, a .safetensors file, `demo`, `demo-ko` or `painter`.'}"
     )
 
 
