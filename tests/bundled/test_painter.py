@@ -51,3 +51,15 @@ def test_a_painter_is_also_a_word() -> None:
 def test_its_test_pictures_are_not_bundled() -> None:
     with pytest.raises(UsageError, match=r"Say in which folder with `data`$"):
         regard.evaluate("painter")
+
+
+def test_what_is_no_number_is_told() -> None:
+    """Each ended in a TypeError, or asked for the memory of a picture a million times as wide."""
+    painter = regard.load("painter")
+    for option, value in (("count", 1.5), ("guidance", "2"), ("seed", None), ("seed", 1.5)):
+        with pytest.raises(UsageError, match=f"`{option}`"):
+            painter.paint("a red boot", **{option: value})
+    painting = painter.paint("a red boot")
+    for scale in (0, 10**6, 1.5):
+        with pytest.raises(UsageError, match="`scale` must be from 1 to 64"):
+            painting.image(scale)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # what an extra installs
 
 BATCH = 16  # pictures painted side by side
 MOST_PICTURES = 1_000
+LARGEST_SCALE = 64
 STRONGEST = 100.0  # guidance; far below it, pictures are of one colour
 
 
@@ -52,6 +53,8 @@ class Painting:
 
     def image(self, scale: int = 1) -> Image:
         """As a picture of Pillow's, each pixel `scale` times as large."""
+        if not isinstance(scale, int) or not 1 <= scale <= LARGEST_SCALE:
+            raise UsageError(f"`scale` must be from 1 to {LARGEST_SCALE}, not {shown(scale)}")
         image = image_of(self.pixels)
         return image.resize((image.width * scale, image.height * scale), 0)
 
@@ -159,10 +162,12 @@ class Painter:
         for number, each in enumerate(captions):
             if not isinstance(each, str):
                 raise UsageError(f"caption {number} (counting from 0) is {shown(each)}, not a string")
-        if not 1 <= count <= MOST_PICTURES:
-            raise UsageError(f"`count` must be from 1 to {MOST_PICTURES:,}, not {count}")
-        if not 0 <= guidance <= STRONGEST:
-            raise UsageError(f"`guidance` must be from 0 to {STRONGEST:g}, not {guidance}")
+        if not isinstance(count, int) or not 1 <= count <= MOST_PICTURES:
+            raise UsageError(f"`count` must be from 1 to {MOST_PICTURES:,}, not {shown(count)}")
+        if not isinstance(guidance, int | float) or not 0 <= guidance <= STRONGEST:
+            raise UsageError(f"`guidance` must be from 0 to {STRONGEST:g}, not {shown(guidance)}")
+        if not isinstance(seed, int | Sequence):
+            raise UsageError(f"`seed` is a whole number, or one for each caption, not {shown(seed)}")
         options = Search(sample=True, temperature=temperature, top_k=top_k, top_p=top_p, beam=1)
         seeds = [seed] * len(captions) if isinstance(seed, int) else seed
         if len(seeds) != len(captions):
