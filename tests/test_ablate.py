@@ -22,6 +22,7 @@ from rich.console import Console
 from regard.config import Recurrent, TranslationRecipe, recipes
 from regard.errors import CheckpointError, ConfigError, UsageError
 from regard.experiments.ablation import running, trials
+from regard.experiments.ablation.ablate import ablate
 from regard.experiments.ablation.page import write_ablation
 from regard.experiments.ablation.reading import PARTS, reading
 from regard.experiments.ablation.rows import BASE, Row, paper_variations, part_variations, read_rows
@@ -37,6 +38,7 @@ from regard.experiments.ablation.table import (
     tabulate,
 )
 from regard.experiments.ablation.trials import Measured, Trial, run_trial
+from regard.files import alone_in
 from regard.tasks.translation.evaluation import TestSet
 from tests.training.toy import PATIENCE, ROOT, write_corpus
 
@@ -166,6 +168,26 @@ def test_trials_are_ordinary_runs_and_are_not_repeated(toy: Path, tmp_path: Path
     assert sizes["key_width-3"] == sizes[BASE] - 3 * 2 * 5 * 2 * (
         16 + 1
     )  # 3 attentions, query and key, 2 heads of 8 → 3
+
+
+def test_a_setting_that_regard_has_since_got_makes_no_trial_anew(toy: Path, tmp_path: Path) -> None:
+    """Its default is what the trial was trained with; any other value is another trial."""
+    ablation = ablation_of(toy, tmp_path, "model.heads=1")
+    trial = ablation.left()[0]
+    run_trial(trial, ablation.test_set, ablation.bases[trial])
+    path = trial.folder / trials.RESULT
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert content["basis"]["settings"]["training"].pop("bidirectional") == 0
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert trial not in ablation.left()
+    content["basis"]["settings"]["training"]["bidirectional"] = 0.5
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert trial in ablation.left()
+
+
+def test_a_folder_has_one_ablation_at_a_time(toy: Path, tmp_path: Path) -> None:
+    with alone_in(tmp_path), pytest.raises(UsageError, match="another training is at work"):
+        ablate(toy, ["model.heads=1"], overrides=[*SMALL, TESTED], run=tmp_path)
 
 
 def test_the_loss_is_that_of_the_model_in_the_folder(toy: Path, tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ from regard.experiments.ablation.page import write_ablation
 from regard.experiments.ablation.rows import read_rows
 from regard.experiments.ablation.running import Ablation, chosen_test_set
 from regard.experiments.ablation.table import Table, draw, tabulate
+from regard.files import alone_in
 from regard.notes import note
+from regard.runs import make_folder
 from regard.tasks.translation.engine import cores
 
 FOLDERS = {
@@ -68,10 +70,12 @@ def ablate(
         note(f"left out: {reason}")
     folder = Path(run) if run is not None else Path("runs") / f"{rows[0].recipe.name}-{FOLDERS.get(preset, 'ablate')}"
     test_set = chosen_test_set(rows[0].recipe, test)
-    ablation = Ablation(rows, seeds, folder, test_set)
-    left, workers = len(ablation.left()), workers or cores()
-    note(f"{len(rows)} rows × {seeds} seeds in {folder}, {left} trials to go, {workers} at a time")
-    results, stopped = ablation.run(workers)
+    make_folder(folder)
+    with alone_in(folder):
+        ablation = Ablation(rows, seeds, folder, test_set)
+        left, workers = len(ablation.left()), workers or cores()
+        note(f"{len(rows)} rows × {seeds} seeds in {folder}, {left} trials to go, {workers} at a time")
+        results, stopped = ablation.run(workers)
     if not results:
         return Ablated(folder, None, None, not stopped)
     table = tabulate(rows, results, test_set)

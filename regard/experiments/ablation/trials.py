@@ -79,11 +79,21 @@ def judge_of(recipe: Recipe) -> Judge:
 
 def basis(trial: Trial, test_set: Judged, checksums: Mapping[str, str]) -> dict[str, Any]:
     """All that a trial's result rests on: with anything else it would have to be made again."""
-    settings = recipes.to_dict(trial.recipe)
-    for key in free_settings(trial.recipe.data):
-        del settings["data"][key]
     test = hashlib.sha256(json.dumps([test_set.sources, test_set.references]).encode()).hexdigest()
-    return {"settings": settings, "test": test, "text": dict(checksums)}
+    return {"settings": _fixed(trial.recipe), "test": test, "text": dict(checksums)}
+
+
+def _fixed(recipe: Recipe) -> dict[str, Any]:
+    """All settings but those of the data that may change."""
+    settings = recipes.to_dict(recipe)
+    for key in free_settings(recipe.data):
+        del settings["data"][key]
+    return settings
+
+
+def _as_now(basis: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored basis, with the defaults of settings that regard has since got."""
+    return {**basis, "settings": _fixed(recipes.parse(basis["settings"]))}
 
 
 def check(trial: Trial) -> None:
@@ -103,7 +113,7 @@ def result_of(trial: Trial, basis: Mapping[str, Any]) -> Measured | str | None:
     """What a trial came to, or why it failed; None if neither is known."""
     try:
         content = json.loads((trial.folder / RESULT).read_text(encoding="utf-8"))
-        if content["basis"] != basis:
+        if _as_now(content["basis"]) != basis:
             return None
         if "error" in content:
             return str(content["error"])

@@ -20,6 +20,7 @@ from regard.experiments.race.comparison import compare_entrants, judge_of
 from regard.experiments.race.entrants import Budget, Entrant, build_entrants
 from regard.experiments.race.measures import RESULTS, measure, write_json
 from regard.experiments.race.page import draw_race, write_race
+from regard.files import alone_in
 from regard.runs import check_same_run, make_folder, train
 from regard.tasks.task import Judged
 from regard.view.document import check_name
@@ -86,7 +87,8 @@ def race(
     for entrant in entrants:
         check_same_run(folder / entrant.name, entrant.recipe)
     make_folder(folder)
-    comparison = run_and_compare(entrants, folder, test_set, budget, console, command)
+    with alone_in(folder):
+        comparison = run_and_compare(entrants, folder, test_set, budget, console, command)
     if comparison is None:
         return Race(folder, page, finished=False)
     write_json(folder / RESULTS, comparison)
