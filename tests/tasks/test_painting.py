@@ -192,3 +192,15 @@ def test_mistakes(folder: Path, codes: Path, painter: Path) -> None:
             model.paint("a bag", **options)
     with pytest.raises(UsageError, match="caption 1 "):
         model.paint(["a bag", 3])
+
+
+def test_a_picture_makes_its_folder_or_says_why_it_cannot(tmp_path: Path) -> None:
+    from PIL import Image
+
+    from regard.tasks.text_to_image.painter import save_image
+
+    picture = Image.new("RGB", (4, 4))
+    save_image(picture, tmp_path / "new" / "picture.png")
+    assert (tmp_path / "new" / "picture.png").is_file()
+    with pytest.raises(UsageError, match=r"cannot write .*picture\.png"):
+        save_image(picture, tmp_path / "new" / "picture.png" / "picture.png")

@@ -114,8 +114,12 @@ def save_paintings(paintings: Sequence[Painting], path: str | Path, *, scale: in
 def save_image(image: Image, path: Path) -> None:
     if path.suffix.lower() != ".png":
         raise UsageError(f"pictures are written as PNG: let the name of {path} end in .png")
-    with replacing(path) as temporary:
-        image.save(temporary, format="PNG")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary:
+            image.save(temporary, format="PNG")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 
 
 class Painter:
