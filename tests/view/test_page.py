@@ -131,6 +131,7 @@ def test_every_asset_is_in_it_and_every_mark_is_filled() -> None:
         "lesson",
         "map",
         "painting",
+        "patterns",
         "picture",
         "attend",
         "playground",
