@@ -69,7 +69,7 @@ class Inside:
     """All recorded tensors of the pass."""
     lens: Sequence[Sequence[Mapping[str, Any]]] = ()
     """Of each layer and position, what the model would predict if it ended there."""
-    matrices: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
+    matrices: Callable[[], Mapping[str, Mapping[str, Any]]] | None = None
     """Gives the weight matrices of the stacks, by module and letter, as strips (view/matrices.py): a page may want them."""
 
     def attention(self, weights: NDArray[np.floating[Any]]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Inside:
             "stacks": [asdict(stack) for stack in self.stacks],
             "walk": pack_walk(self.record) if walk else None,
             "lens": [list(layer) for layer in self.lens],
-            "matrices": dict(self.matrices()) if walk else {},
+            "matrices": dict(self.matrices()) if walk and self.matrices else {},
         }
 
 

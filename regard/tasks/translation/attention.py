@@ -94,7 +94,7 @@ class Attention:
     """The layers that a page can walk through."""
     lens: Sequence[Sequence[Mapping[str, Any]]] = ()
     """Of each decoder layer and token, what the model would write if it ended there (logit lens)."""
-    matrices: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
+    matrices: Callable[[], Mapping[str, Mapping[str, Any]]] | None = None
     """Gives the weight matrices of those layers, by module and letter, as strips: a page may want them."""
     parts: int = 1
     """How many parts the whole text has; this is one of them."""
@@ -204,7 +204,7 @@ class Attention:
             "warnings": self.warnings(),
             "walk": self.walk() if walk else None,
             "lens": [list(layer) for layer in self.lens],
-            "matrices": dict(self.matrices()) if walk else {},
+            "matrices": dict(self.matrices()) if walk and self.matrices else {},
         }
 
     @property
