@@ -11,7 +11,7 @@ from regard import Translator
 
 WRITTEN_BY_0_1_0 = {
     "Ich habe Hunger.": "I'm hungry.",
-    "Wo ist der Bahnhof?": "Where's the station?",
+    "Wo ist der Bahnhof?": "Where is the station?",
     "Das Wetter ist heute schön.": "The weather is beautiful today.",
     "Der Mann, den du gestern gesehen hast, ist mein Lehrer.": "The man you saw yesterday is my teacher.",
 }
