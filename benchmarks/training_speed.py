@@ -79,7 +79,7 @@ def corpus_recipe(data: Path, kept: Path) -> Recipe:
     settings = {
         "name": "training-speed",
         "data": {**known["data"], "prepared": str(kept / "prepared")},
-        "tokenizer": {"tokens": TOKENS},
+        "tokenizer": {"vocabulary": TOKENS},
     }
     (kept / "recipe.json").write_text(json.dumps(settings), encoding="utf-8")
     return recipes.parse(settings)
