@@ -3,7 +3,7 @@
 And what it forgets: every model is scored on Multi30k (test2016) and on the sentences that `demo` was made for (Tatoeba), with and
 without its old text mixed in. The same command goes on where it was stopped; the numbers found so far are in the JSON file.
 
-    python benchmarks/fine_tuning.py --data DIR --json fine_tuning.json   # DIR/multi30k/train.de.gz …; hours of one core
+    python benchmarks/fine_tuning.py --data DIR --json fine_tuning.json   # DIR/multi30k/train.de.gz …; an hour of one core
     python benchmarks/fine_tuning.py --data DIR --sizes 50 --updates 2 --scratch-updates 2 --sentences 8 --width 32   # does it run?
 """
 
@@ -64,7 +64,7 @@ def recipe_of(way: str, size: int, given: argparse.Namespace) -> dict[str, Any]:
     updates = given.scratch_updates if scratch else given.updates
     training: dict[str, Any] = {
         "batch_tokens": 2_048, "updates": updates, "warmup": max(1, updates // 10), "clip": 1.0, "schedule": "linear",
-        "validate_every": max(1, updates // 10), "validate_sentences": given.sentences, "average": 1, "threads": 1,
+        "validate_every": max(1, updates // 5), "validate_sentences": min(200, given.sentences), "average": 1, "threads": 1, "precision": given.precision,
         "learning_rate": 1e-3 if scratch else 2e-4,
     }  # fmt: skip
     found: dict[str, Any] = {"name": f"{way}-{size}", "data": data, "training": training}
@@ -110,9 +110,12 @@ def main() -> None:
     asked.add_argument(
         "--sizes", type=lambda text: [int(each) for each in text.split(",")], default=[1_000, 5_000, 29_000]
     )
-    asked.add_argument("--updates", type=int, default=600, help="from a start")
-    asked.add_argument("--scratch-updates", type=int, default=2_000)
-    asked.add_argument("--sentences", type=int, default=1_000, help="of each test, and of validation")
+    asked.add_argument("--updates", type=int, default=300, help="from a start")
+    asked.add_argument("--scratch-updates", type=int, default=1_000)
+    asked.add_argument(
+        "--sentences", type=int, default=1_000, help="of each test, and at most of validation, which takes 200"
+    )
+    asked.add_argument("--precision", default="bfloat16", help="as training.precision")
     asked.add_argument("--width", type=int, help="from scratch; to see whether this runs")
     given = asked.parse_args()
     given.folder = given.folder.resolve()
