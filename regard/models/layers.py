@@ -94,7 +94,7 @@ class Residual(Observed):
         taken = taken if len(taken) else taken.new_zeros(1)  # one, for nothing: every weight gets a gradient
         rows = x.index_select(0, taken)
         update = self.drop(sublayer(self.norm(rows) if self.pre_norm else rows)) * scale
-        added = going.index_add(0, taken, update)
+        added = going.index_add(0, taken, update.to(going.dtype))  # in bfloat16 only the products are
         return added if self.pre_norm else self.norm(added)
 
     def add(self, x: Tensor, update: Tensor) -> Tensor:
