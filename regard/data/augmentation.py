@@ -28,6 +28,9 @@ FINAL = re.compile(r"\s*[.!?。！？…]+$")
 WORD = re.compile(r"[^\W_]+")
 SHORTEST_NAME = 3  # letters; shorter words that two languages share are hardly names
 
+INVENTED = 0.5
+"""Share of the names that are swapped in which are made up; the others are capitalised words of the text."""
+
 Ids = NDArray[Any]
 Change = Callable[[str, str, Random], tuple[str, str]]
 
@@ -219,12 +222,23 @@ class Augmentation:
         if old.isdecimal():
             new = "".join(random.choice("0123456789") for _ in old)
         else:
-            text = self._tokenizer.decode(self._corpus.source(random.randrange(len(self._corpus))).tolist(), "source")
-            _, _, behind = text.partition(" ")  # the first word has a capital letter whatever it is
-            words = sorted(word for word in names_of(behind) if len(word) > SHORTEST_NAME and not word.isdecimal())
+            words = self._capitalised(random)
+            if words and random.random() < INVENTED:
+                words = [crossed(random.choice(words), random.choice(self._capitalised(random) or words), random)]
             new = random.choice(words) if words else old
         word = re.compile(rf"(?<!\w){re.escape(old)}(?!\w)")
         return word.sub(new, source), word.sub(new, target)
+
+    def _capitalised(self, random: Random) -> list[str]:
+        """What might be names, from a random place in the source text; a line's first word has a capital letter whatever it is."""
+        text = self._tokenizer.decode(self._corpus.source(random.randrange(len(self._corpus))).tolist(), "source")
+        _, _, behind = text.partition(" ")
+        return sorted(word for word in names_of(behind) if len(word) > SHORTEST_NAME and not word.isdecimal())
+
+
+def crossed(first: str, second: str, random: Random) -> str:
+    """The beginning of one word and the end of another: nobody has seen it, so that it can only be copied."""
+    return first[: random.randint(2, len(first) - 1)] + second[random.randint(1, len(second) - 2) :]
 
 
 def names_of(text: str) -> set[str]:

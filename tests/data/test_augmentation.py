@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import regard
 from regard import config
-from regard.data.augmentation import Augmentation, Batch, LineBatches, change_case, names_of, strip_punctuation
+from regard.data.augmentation import Augmentation, Batch, LineBatches, change_case, crossed, names_of, strip_punctuation
 from regard.data.batching import Position, TokenBatches
 from regard.data.sentences import space_between
 from regard.data.tokenizer import Tokenizer, train_tokenizer
@@ -131,15 +131,24 @@ def test_changes_follow_from_seed_epoch_and_row(tokenizer: Tokenizer) -> None:
 
 
 def test_a_shared_name_or_number_becomes_the_same_on_both_sides(tokenizer: Tokenizer) -> None:
-    found = {texts(tokenizer, [[0]], epoch, copy=1.0)[0] for epoch in range(40)}
-    assert found == {
-        (f"{name} schläft.", f"{name} is asleep.") for name in ("Tom", "Katze", "Maria", "Hunde", "Schneider")
-    }
+    found = {texts(tokenizer, [[0]], epoch, copy=1.0)[0] for epoch in range(80)}
+    names = {source.removesuffix(" schläft.") for source, _ in found}
+    assert found == {(f"{name} schläft.", f"{name} is asleep.") for name in names}
+    words = {"Tom", "Katze", "Maria", "Hunde", "Schneider"}
+    assert words < names
+    invented = names - words
+    assert len(invented) > 10
+    assert all(any(name[:2] == word[:2] and len(name) >= 4 for word in words) for name in invented)
     numbers = {texts(tokenizer, [[2]], epoch, copy=1.0)[0] for epoch in range(10)}
     assert len(numbers) > 5
     assert all(source[10:12] == target[8:10] and target[8:10].isdecimal() for source, target in numbers)
     assert texts(tokenizer, [[3]], copy=1.0) == [PAIRS[3]]  # nothing is shared
     assert names_of("Die katze von Tom, DDR, Al, 7-mal") == {"Die", "Tom", "7"}
+
+
+def test_a_crossed_word_begins_as_one_and_ends_as_the_other() -> None:
+    found = {crossed("Katze", "Maria", Random(seed)) for seed in range(99)}
+    assert found == {"Katze"[:begin] + "Maria"[end:] for begin in (2, 3, 4) for end in (1, 2, 3)}
 
 
 def test_punctuation_goes_on_both_sides_or_stays() -> None:
