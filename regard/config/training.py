@@ -118,8 +118,12 @@ class TextTraining(FilmedTraining):
 
 @dataclass(frozen=True)
 class ConsistentTraining(TextTraining):
-    """`[training]` of what can be held to say the same twice."""
+    """`[training]` of what can be held to say the same twice, and of a text however it is cut."""
 
     r_drop: float = setting(0.0, most=1_000)
     """Weight of the distance between what two passes with other dropouts say (R-Drop), such as 1 to 5; each pass's own loss counts
     half. 0: one pass."""
+    subword_sampling: float = setting(0.0, most=1)
+    """How freely training text is cut into tokens, anew in every epoch: of `bpe` the probability that a merge is left out
+    (BPE-dropout), of `unigram` the exponent of the probabilities of all ways to cut, from which one is drawn; 0: always as `prepare`
+    cut it."""

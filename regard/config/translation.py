@@ -252,10 +252,6 @@ class TranslationTraining(ConsistentTraining):
     metric: str = "bleu"
     validate_sentences: int = setting(1_000, least=1)
     """Validation sentences that are translated (greedily) for BLEU; the loss uses all of them."""
-    subword_sampling: float = setting(0.0, most=1)
-    """How freely training text is cut into tokens, anew in every epoch: of `bpe` the probability that a merge is left out
-    (BPE-dropout), of `unigram` the exponent of the probabilities of all ways to cut, from which one is drawn; 0: always as `prepare`
-    cut it."""
     simcut: float = setting(0.0, most=1_000)
     """Weight of the distance between what a pass says and what a second one says that lacks some of the words on both sides
     (SimCut), such as 3; only the first is taught. 0: one pass."""

@@ -13,7 +13,7 @@ from regard.config import ClassificationRecipe, ClassifierTraining, recipes
 from regard.data.batching import EpochRows
 from regard.data.prepare import Prepared
 from regard.data.tokenizer import PAD, UNKNOWN
-from regard.errors import DataError
+from regard.errors import DataError, RegardError
 from regard.models.classifier import NgramBag, TextClassifier
 from regard.runs import initial_model
 from regard.tasks.classification.naive_bayes import log_count_ratios
@@ -76,7 +76,9 @@ def made(path: Path, *overrides: str) -> tuple[ClassificationRecipe, Prepared, T
     return recipe, prepared, model, ClassificationTraining(recipe, prepared, 1, torch.device("cpu"))
 
 
-EXTRAS = ("training.masked_epochs=1", "training.r_drop=1.0", "training.word_dropout=0.2", "training.naive_bayes=true")
+EXTRAS = (
+    "training.masked_epochs=1", "training.r_drop=1.0", "training.word_dropout=0.2", "training.naive_bayes=true", "training.subword_sampling=0.2",
+)  # fmt: skip
 
 
 RIVALS = [
@@ -108,6 +110,24 @@ def test_the_first_passes_are_without_labels(path: Path) -> None:
     assert gradients["embedding.table.weight"].any()
     task.loss(model, EpochRows(rows, 1)).smoothed.backward()
     assert model.output.weight.grad.any()
+
+
+def test_a_text_is_cut_otherwise_in_every_epoch_and_stays_the_same_text(path: Path) -> None:
+    _, prepared, _, task = made(path, "training.subword_sampling=0.3")
+    decode = prepared.assets.tokenizer.decode
+    for row in range(6):
+        plain = prepared.train.source(row).tolist()
+        ways = [task._cut(row, epoch).tolist() for epoch in range(12)]
+        assert len({tuple(way) for way in ways}) > 4
+        assert {decode(way, "source") for way in ways} == {decode(plain, "source")}
+        assert [task._cut(row, epoch).tolist() for epoch in range(12)] == ways  # a function of seed, epoch and row
+    _, prepared, _, plainly = made(path)
+    assert all((plainly._cut(row, 3) == prepared.train.source(row)).all() for row in range(6))
+
+
+def test_whole_words_have_no_other_tokens(path: Path) -> None:
+    with pytest.raises(RegardError, match="training.subword_sampling cuts words into other tokens"):
+        recipes.load(path, ["training.subword_sampling=0.1", 'tokenizer.kind="words"'])
 
 
 def test_the_gradients_of_parts_add_up(path: Path) -> None:

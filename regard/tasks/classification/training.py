@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from regard.cancellation import check_cancelled
 from regard.data.batching import EpochRows, Position, TokenBatches, in_batches, pad
 from regard.data.labelled import Example, read_split
 from regard.data.prepare import Prepared
+from regard.data.subword_sampling import SubwordSampling
 from regard.data.tokenizer import PAD, UNKNOWN
 from regard.errors import DataError, shown
 from regard.evaluation.labels import fit_mixture_weight, fit_temperature
@@ -62,6 +64,9 @@ class ClassificationTraining(Filmed):
         most = max(1, recipe.training.batch_texts // micro_batches) if recipe.training.batch_texts else sys.maxsize
         self.batches = TokenBatches(lengths, budget, recipe.training.seed, most)
         self.usual = max(1, round(len(lengths) / len(self.batches.plan(0))))
+        strength, seed = recipe.training.subword_sampling, recipe.training.seed
+        kind = recipe.tokenizer.kind
+        self.sampling = SubwordSampling(self.assets.tokenizer, kind, strength, seed) if strength else None
         self.ratios = self._ratios() if recipe.training.naive_bayes else None
         rows = choose(range(len(self.valid)), lambda row: int(self.valid.lengths[row, 0]), recipe.training.probes)
         self.probes = [self._probe(row) for row in rows]
@@ -147,10 +152,17 @@ class ClassificationTraining(Filmed):
         """Ids [S, T] and labels [S]; of a text that is read in windows, one that changes from pass to pass."""
         texts = []
         for row in batch.rows:
-            parts = in_reach(self.train.source(row), self.recipe.data)
+            parts = in_reach(self._cut(int(row), batch.epoch), self.recipe.data)
             texts.append(parts[(int(row) + batch.epoch) % len(parts)])
         ids = pad(texts, start=self.recipe.model.pooling == "first")
         return torch.from_numpy(ids).to(self.device), self._labels(batch.rows).to(self.device)
+
+    def _cut(self, row: int, epoch: int) -> NDArray[Any]:
+        """The tokens of a text, with `subword_sampling` others in every epoch."""
+        ids: NDArray[Any] = self.train.source(row)
+        if self.sampling is None:
+            return ids
+        return self.sampling.sample(ids, "source", Random(f"{self.recipe.training.seed} {epoch} {row} tokens"))
 
 
 def _scales(weight: float) -> tuple[float, float]:
