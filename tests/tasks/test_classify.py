@@ -126,7 +126,7 @@ def test_a_text_is_cut_otherwise_in_every_epoch_and_stays_the_same_text(path: Pa
 
 
 def test_whole_words_have_no_other_tokens(path: Path) -> None:
-    with pytest.raises(RegardError, match="training.subword_sampling cuts words into other tokens"):
+    with pytest.raises(RegardError, match=r"training\.subword_sampling cuts words into other tokens"):
         recipes.load(path, ["training.subword_sampling=0.1", 'tokenizer.kind="words"'])
 
 
