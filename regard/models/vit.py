@@ -131,7 +131,8 @@ class CompactTransformer(PictureClassifier):
     def tokens(self, pictures: Tensor) -> Tensor:
         x = pictures
         for each in self.stem:
-            x = nn.functional.max_pool2d(torch.relu_(each(x)), 3, stride=2, padding=1)  # [S, D, H / 2, W / 2]
+            x = each(x).contiguous(memory_format=torch.channels_last)  # the pooling of torch is ten times faster then
+            x = nn.functional.max_pool2d(torch.relu_(x), 3, stride=2, padding=1)  # [S, D, H / 2, W / 2]
         return x.flatten(2).transpose(1, 2).contiguous()  # [S, G × G, D]
 
     def pool(self, states: Tensor) -> Tensor:
