@@ -259,6 +259,8 @@ interface LiveModel {
   beam: number | null;
   /** The languages that it can write. */
   targets: string[];
+  /** Whether the letters of a text may choose one of them. */
+  by_letters: boolean;
   examples: string[];
 }
 
@@ -543,7 +545,6 @@ interface SentenceRules {
 
 interface Portable {
   title: string;
-  facts: Record<string, string>;
   shape: Shape;
   stacks: WalkStack[];
   settings: NetworkSettings;
@@ -555,15 +556,18 @@ interface Portable {
 interface PortableTranslation extends Portable {
   kind: "translator";
   decoding: DecodingSettings;
-  tags: number[];
+  /** By the language that is written: how a text is read for it; the usual one first. */
+  directions: Record<string, { tags: number[]; rules: SentenceRules; facts: Record<string, string> }>;
+  /** Of each direction the letters of its source, as a range of characters, if a text's letters may choose. */
+  letters: { target: string; letters: string; weight: number }[];
   /** Tokens and sentences of a part, at most. */
   longest: number;
   sentences: number;
-  rules: SentenceRules;
 }
 
 interface PortableLanguage extends Portable {
   kind: "language-model";
+  facts: Record<string, string>;
   /** Whether lines follow each other, rather than being documents. */
   stream: boolean;
   context: number;
@@ -571,6 +575,7 @@ interface PortableLanguage extends Portable {
 
 interface PortableClassification extends Portable {
   kind: "classifier";
+  facts: Record<string, string>;
   labels: string[];
   temperature: number;
   max_tokens: number;

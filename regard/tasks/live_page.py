@@ -48,6 +48,5 @@ def live_page(row: Task, model: Any, name: str, text: str | None) -> LivePage:
         "title": model.recipe.name,
         "verb": row.verb,
         **box.about(model),
-        "targets": [],
-    }  # its direction is inside
+    }
     return LivePage(told, box.portable(model), text or "")

@@ -33,6 +33,7 @@ def about(classifier: Classifier) -> dict[str, Any]:
         "beam": None,
         "languages": "",
         "targets": [],
+        "by_letters": False,
         "examples": [],
     }
 

@@ -24,7 +24,14 @@ def cost(writer: TextGenerator, text: str) -> int:
 
 
 def about(writer: TextGenerator) -> dict[str, Any]:
-    return {"attentions": writer.model.attention_names(), "beam": None, "languages": "", "targets": [], "examples": []}
+    return {
+        "attentions": writer.model.attention_names(),
+        "beam": None,
+        "languages": "",
+        "targets": [],
+        "by_letters": False,
+        "examples": [],
+    }
 
 
 GLASS_BOX = GlassBox(scenes, size, cost, about, portable=portable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from regard.data.languages import code_of, letters_of
 from regard.tasks.task import GlassBox
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.portable import portable
@@ -32,12 +33,17 @@ def cost(translator: Translator, text: str, **options: Any) -> int:
 
 
 def about(translator: Translator) -> dict[str, Any]:
+    pairs = [each.languages for each in translator.data.directions]
+    targets = [translator.recipe.data.target_language] if translator.fixed else translator.targets
+    sources = [next(source for source, target in pairs if target == each) for each in targets]
+    shown = 3 if len(sources) == 1 else max(1, 4 - len(sources))
     return {
-        "languages": ", ".join(dict.fromkeys(" → ".join(each.languages) for each in translator.data.directions)),
-        "targets": translator.targets,
+        "languages": ", ".join(dict.fromkeys(" → ".join(pair) for pair in pairs if pair[1] in targets)),
+        "targets": targets,
+        "by_letters": not translator.fixed and len({letters_of(source) for source, _ in pairs}) > 1,
         "attentions": translator.model.attention_names(),
         "beam": translator.recipe.decoding.beam,
-        "examples": EXAMPLES.get(translator.source_language, []),
+        "examples": [text for source in sources for text in EXAMPLES.get(code_of(source), [])[:shown]],
     }
 
 

@@ -39,6 +39,7 @@ const LIVE = {
   model: { en: "Model", ko: "모델" },
   beam: { en: "Beam", ko: "빔" },
   to: { en: "Into", ko: "번역할 언어" },
+  byLetters: { en: "as its letters tell", ko: "글자를 보고 자동 선택" },
   usual: { en: "usual", ko: "기본" },
   temperature: { en: "Attention temperature", ko: "어텐션 온도" },
   temperatureHint: {
@@ -153,6 +154,12 @@ function markDifferences(text, other) {
 // Names of models are unique; their titles need not be, and may repeat the name.
 /** @type {(model: LiveModel) => string} */
 const titleOf = ({ name, title }) => (title === name ? "" : (title ?? ""));
+
+// A language by its name, if the recipe calls it by a code.
+/** @type {(language: string) => string} */
+const languageNamed = (language) =>
+  (/^[a-z]{2,3}$/.test(language) && new Intl.DisplayNames([reader.language], { type: "language" }).of(language)) ||
+  language;
 
 /** @typedef {<Answer>(path: string, body: object, signal?: AbortSignal, tell?: (written: string) => void) => Promise<Answer>} Ask */
 class Live {
@@ -350,13 +357,15 @@ class Live {
     this.drawExamples();
   }
 
-  // The languages that the chosen model can write; the choice stays as long as they are the same.
+  // The languages that the chosen model can write, or that which a text's letters tell; the choice stays as long as they are the same.
   offerTargets() {
     const { to } = this.part;
-    const { targets } = this.model;
+    const { targets, by_letters } = this.model;
     this.labels.to.hidden = targets.length < 2;
-    if ([...to.options].map((each) => each.value).join() === targets.join()) return;
-    to.replaceChildren(...targets.map((each) => make("option", { value: each }, each)));
+    const offered = by_letters ? ["", ...targets] : targets;
+    if ([...to.options].map((each) => each.value).join() !== offered.join())
+      to.replaceChildren(...offered.map((each) => make("option", { value: each })));
+    for (const each of to.options) each.textContent = each.value ? languageNamed(each.value) : say(LIVE.byLetters);
   }
 
   drawEffect() {
@@ -448,7 +457,7 @@ class Live {
       model: this.model.name,
       text: this.part.text.value.trim(),
       beam: this.model.beam === null ? null : this.part.beam.valueAsNumber || null,
-      to: this.model.targets.length > 1 ? this.part.to.value : null,
+      to: (this.model.targets.length > 1 && this.part.to.value) || null,
       off: Object.fromEntries(
         [...this.off].map(([name, heads]) => [name, [...heads].sort((one, other) => one - other)]),
       ),
@@ -487,7 +496,8 @@ class Live {
     part.model.selectedIndex = Math.max(0, place);
     this.offerTargets();
     part.text.value = text;
-    part.to.value = told.get("to") ?? part.to.value;
+    const to = told.get("to") ?? "";
+    if (this.model.targets.includes(to)) part.to.value = to;
     part.beam.value = told.get("beam") ?? "";
     part.temperature.value = told.get("temperature") ?? "1";
     part.hard.checked = told.has("hard");

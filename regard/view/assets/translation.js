@@ -7,26 +7,49 @@ class PortableTranslator {
     const { joint, source = joint, target = joint } = given.tokenizer;
     this.source = new SentencePiece(bytesOf(source ?? ""));
     this.target = source === target ? this.source : new SentencePiece(bytesOf(target ?? ""));
-    this.reader = new PartReader(this.source, given.rules);
+    this.readers = Object.fromEntries(
+      Object.entries(given.directions).map(([to, { rules }]) => [to, new PartReader(this.source, rules)]),
+    );
+    this.to = Object.keys(given.directions)[0];
     this.model = new TransformerModel(unpackWeights(given.weights), given.settings);
+  }
+
+  get direction() {
+    return this.given.directions[this.to];
+  }
+  get reader() {
+    return this.readers[this.to];
+  }
+
+  // Into the language that is asked for, or else that of the direction in whose letters most of the text is written.
+  /** @type {(text: string, asked: string | null) => void} */
+  turn(text, asked) {
+    if (asked !== null && !Object.hasOwn(this.given.directions, asked))
+      throw new Error(`this model translates into ${Object.keys(this.given.directions).join(", ")}, not into ${asked}`);
+    const counts = this.given.letters.map(({ letters, weight }) =>
+      letters ? (text.match(new RegExp(`[${letters}]`, "gu"))?.length ?? 0) * weight : 0,
+    );
+    const told = this.given.letters[counts.indexOf(Math.max(...counts))]?.target;
+    this.to = asked ?? told ?? Object.keys(this.given.directions)[0];
   }
 
   // Source ids as the model reads them, without the end.
   /** @type {(text: string) => number[]} */
   encode(text) {
-    return [...this.given.tags, ...this.source.encode(text)];
+    return [...this.direction.tags, ...this.source.encode(text)];
   }
 
   /** @type {(text: string) => string[]} */
   split(text) {
-    const { longest, sentences, rules } = this.given;
-    return splitText(text, longest, (part) => this.reader.measure(part), sentences, rules);
+    const { longest, sentences } = this.given;
+    return splitText(text, longest, (part) => this.reader.measure(part), sentences, this.direction.rules);
   }
 
   // One scene for each part of the text, by the model as it is or changed.
   /** @type {(request: LiveRequest) => Scene[]} */
-  scenes({ text, beam, off, temperature, hard }) {
+  scenes({ text, beam, to, off, temperature, hard }) {
     this.model.changes = { off, temperature, hard };
+    this.turn(text, to);
     const parts = this.split(text);
     const search = { ...this.given.decoding, beam: beam ?? this.given.decoding.beam };
     let size = 0;
@@ -83,7 +106,7 @@ class PortableTranslator {
     );
     return {
       title: given.title,
-      facts: given.facts,
+      facts: this.direction.facts,
       shape: given.shape,
       parts,
       source,
