@@ -385,6 +385,8 @@ interface Run {
 interface CurvePage {
   runs: Run[];
   command: string;
+  /** Seconds after which the page reads itself again; 0: never. */
+  refresh: number;
 }
 
 // The page of a map of vectors: regard/view/map.py.

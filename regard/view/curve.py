@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from regard.errors import UsageError
+from regard.config import recipes
+from regard.errors import RegardError, UsageError
 from regard.run_log import METRICS, read_odd_metrics
 from regard.view.document import DRAWN, check_name, document, write_document
 
@@ -29,6 +31,8 @@ GROWS = ("bleu", "accuracy")  # the others are better the smaller they are
 MOST_ROWS = 20
 MOST_POINTS = 400
 """Of the line of a training loss; of more, each is the mean of several."""
+REFRESH = 5
+"""Seconds after which a run that is followed is read again, and its page looks at itself again."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +72,7 @@ class Curve:
 
 def load_curve(run: Path) -> Curve:
     """Of a run folder, also while it trains."""
-    if not run.is_dir():
-        raise UsageError(f"{run} is not a run folder: it is where `regard train` writes, such as runs/NAME")
+    _require_folder(run)
     lines, odd = read_odd_metrics(run)
     by_kind = {kind: [line for line in lines if line.get("kind") == kind] for kind in ("train", "valid")}
     if not by_kind["train"] and not by_kind["valid"]:
@@ -97,11 +100,54 @@ class Curves:
         return {"runs": [run.to_dict() for run in self.runs]}
 
 
-def curve(*runs: str | Path) -> Curves:
-    """How runs learned: losses and scores over updates and time, of run folders, also of runs that still train."""
+def curve(*runs: str | Path, output: str | Path | None = None, follow: bool = False, command: str = "") -> Curves:
+    """How runs learned: losses and scores over updates and time, of run folders, also of runs that still train.
+
+    With `output` they are written as a page, which `command` made. To `follow` is to write it anew while the runs train, until each
+    has reached its last update, or Ctrl-C (KeyboardInterrupt) ends it; the page reads itself again every few seconds."""
     if not runs:
         raise UsageError("name at least one run folder, such as runs/NAME")
-    return Curves(tuple(load_curve(Path(run)) for run in runs))
+    folders = [Path(run) for run in runs]
+    if follow:
+        if output is None:
+            raise UsageError("to follow a run is to write its page anew, which needs a name, such as -o curve.html")
+        _follow(folders, Path(output), command)
+    curves = Curves(tuple(map(load_curve, folders)))
+    if output is not None:
+        curves.write(output, command)
+    return curves
+
+
+def _follow(runs: Sequence[Path], path: Path, command: str, pause: Callable[[float], object] = time.sleep) -> None:
+    """Write the page whenever there is something new; a run that has not begun is waited for."""
+    check_name(path)
+    for run in runs:
+        _require_folder(run)
+    shown: list[int] = []
+    try:
+        while not all(map(_has_ended, runs)):
+            begun = [run for run in runs if read_odd_metrics(run)[0]]
+            sizes = [(run / METRICS).stat().st_size for run in begun]
+            if sizes != shown:
+                write_document(path, render_curves([*map(load_curve, begun)], command, REFRESH))
+                shown = sizes
+            pause(REFRESH)
+    except KeyboardInterrupt:
+        pass
+
+
+def _has_ended(run: Path) -> bool:
+    """Whether its metrics tell of the last update that its settings ask for. What stopped before may go on."""
+    try:
+        updates = recipes.load(run / "config.toml", finished=True).training.updates
+    except (RegardError, OSError):
+        return False  # it is about to be written
+    return any(line["kind"] == "valid" and line["update"] >= updates for line in read_odd_metrics(run)[0])
+
+
+def _require_folder(run: Path) -> None:
+    if not run.is_dir():
+        raise UsageError(f"{run} is not a run folder: it is where `regard train` writes, such as runs/NAME")
 
 
 def thinned(lines: Sequence[dict[str, Any]], most: int) -> list[dict[str, float]]:
@@ -151,8 +197,8 @@ def write_curves(path: Path, curves: Sequence[Curve], command: str = "") -> None
     write_document(path, render_curves(curves, command))
 
 
-def render_curves(curves: Sequence[Curve], command: str = "") -> str:
-    """The page as text."""
+def render_curves(curves: Sequence[Curve], command: str = "", refresh: int = 0) -> str:
+    """The page as text; one that is written anew reads itself again after so many seconds."""
     title = ", ".join(curve.name for curve in curves)
-    data = {"runs": [curve.to_dict() for curve in curves], "command": command}
+    data = {"runs": [curve.to_dict() for curve in curves], "command": command, "refresh": refresh}
     return document(f"{title}: how it learned · regard", BODY, ["chart"], SCRIPTS, data)

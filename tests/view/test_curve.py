@@ -11,7 +11,7 @@ from rich.console import Console
 
 from regard.errors import TrainingError, UsageError
 from regard.run_log import METRICS, read_metrics
-from regard.view.curve import Curve, draw_curves, load_curve, render_curves, thinned, write_curves
+from regard.view.curve import Curve, _follow, curve, draw_curves, load_curve, render_curves, thinned, write_curves
 from tests.view.test_page import Elements
 
 
@@ -135,6 +135,58 @@ def test_the_page_carries_its_numbers_and_asks_nobody(tmp_path: Path) -> None:
     assert data["runs"][0]["update"] == 200
     assert data["command"] == "regard curve </script>"
     assert not [tag for tag, attributes in page.tags if {"src", "href"} & attributes.keys()]
+
+
+def shown_in(page: Path) -> dict[str, list[int]]:
+    """Of each run on a page the updates of its lines, and how often the page reads itself again."""
+    data = json.loads(Elements(page.read_text(encoding="utf-8")).texts["script"][0])
+    runs = {run["name"]: [line["update"] for line in (*run["train"], *run["valid"])] for run in data["runs"]}
+    return {**runs, "refresh": [data["refresh"]]}
+
+
+def test_a_run_is_followed_to_its_last_update(tmp_path: Path) -> None:
+    run, page = run_of(tmp_path / "x", []), tmp_path / "made" / "curve.html"
+    (run / "config.toml").write_text(
+        'name = "x"\ntask = "language-model"\n[training]\nupdates = 200\n', encoding="utf-8"
+    )
+    seen: list[dict[str, list[int]]] = []
+
+    def pause(seconds: float) -> None:
+        """Meanwhile the run writes one more line."""
+        assert seconds > 0
+        assert page.exists() == (len(seen) > 0)  # not before the run has begun
+        seen.append(shown_in(page) if page.exists() else {})
+        run_of(run, LINES[: len(seen)])
+
+    _follow([run], page, "regard curve x", pause)
+    assert len(seen) == len(LINES)  # the last line ends it
+    assert [len(each["x"]) for each in seen[1:]] == [1, 2, 3, 4, 5]
+    assert all(each["refresh"] == [5] for each in seen[1:])
+    curve(run, output=page, follow=True)  # nothing is left to wait for
+    assert shown_in(page) == {"x": [50, 100, 150, 200, 100, 200], "refresh": [0]}
+
+
+def test_a_page_is_written_only_for_news_and_ctrl_c_ends_it(tmp_path: Path) -> None:
+    run, page, written = run_of(tmp_path / "x"), tmp_path / "curve.html", []
+
+    def pause(_: float) -> None:
+        written.append(page.stat().st_mtime_ns)
+        if len(written) == 3:
+            raise KeyboardInterrupt
+
+    _follow([run, run_of(tmp_path / "empty", [])], page, "", pause)
+    assert len(written) == 3
+    assert len(set(written)) == 1
+    assert list(shown_in(page)) == ["x", "refresh"]
+
+
+def test_following_needs_a_page_and_runs(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="needs a name, such as -o"):
+        curve(run_of(tmp_path / "x"), follow=True)
+    with pytest.raises(UsageError, match=r"should end in \.html"):
+        curve(tmp_path / "x", output=tmp_path / "curve.png", follow=True)
+    with pytest.raises(UsageError, match="is not a run folder"):
+        curve(tmp_path / "nowhere", output=tmp_path / "curve.html", follow=True)
 
 
 def test_mistakes(tmp_path: Path) -> None:

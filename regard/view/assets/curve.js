@@ -1,7 +1,7 @@
 // The page of learning curves: every measure over updates and over time, a line for each run.
 
 /** @type {CurvePage} */
-const { runs, command } = JSON.parse(element("data").textContent);
+const { runs, command, refresh } = JSON.parse(element("data").textContent);
 const SAYS = {
   title: { en: "How they learned", ko: "학습 과정" },
   run: { en: "run", ko: "실행" },
@@ -21,13 +21,35 @@ const SAYS = {
   },
   log: { en: "Logarithmic loss axis", ko: "손실을 로그 축으로" },
   smoothing: { en: "Smoothing of the training loss", ko: "학습 손실 평활화" },
+  follow: { en: "Follow the training (every {0} s)", ko: "학습 따라가기({0}초마다 새로 읽기)" },
   time: {
     en: "Time is that of updates; validations take no part in it.",
     ko: "시간은 업데이트에 든 시간이며 검증은 들어가지 않습니다.",
   },
 };
-// What the reader chose: how the loss is drawn, and how much of each mean comes from the points before.
-const drawing = { log: false, smoothing: 0 };
+// What the reader chose: how the loss is drawn, how much of each mean comes from the points before, whether the page reads itself again.
+const drawing = { log: false, smoothing: 0, follow: true };
+
+// The address tells what was chosen, `#log=&smoothing=0.6`, so that a reload or a link shows it again.
+function followAddress() {
+  const told = new URLSearchParams(location.hash.slice(1));
+  const smoothing = Number(told.get("smoothing"));
+  drawing.log = told.has("log");
+  drawing.smoothing = smoothing >= 0 && smoothing < 1 ? smoothing : 0;
+  drawing.follow = !told.has("still");
+  reader.language = namesOf(LANGUAGES).find((each) => each === told.get("lang")) ?? reader.language;
+}
+function writeAddress() {
+  const told = [
+    drawing.log && "log",
+    drawing.smoothing && `smoothing=${drawing.smoothing}`,
+    !drawing.follow && "still",
+    reader.language !== BROWSER_LANGUAGE && `lang=${reader.language}`,
+  ].filter(Boolean);
+  const address = told.length ? `#${told.join("&")}` : "";
+  if (location.protocol !== "about:" && location.hash !== address)
+    history.replaceState(history.state, "", address || `${location.pathname}${location.search}`);
+}
 
 // An exponential moving average that starts at the first point: mean ← smoothing · mean + (1 − smoothing) · y.
 /** @type {(values: number[]) => number[]} */
@@ -198,15 +220,26 @@ function choices() {
       drawCharts();
     },
   });
+  const follow = make("input", {
+    type: "checkbox",
+    id: "follow",
+    checked: drawing.follow,
+    onchange: (event) => {
+      drawing.follow = event.currentTarget.checked;
+      writeAddress();
+    },
+  });
   return make(
     "p",
     { class: "drawing" },
     make("label", {}, log, " ", say(SAYS.log)),
     make("label", {}, say(SAYS.smoothing), " ", smoothing),
+    refresh > 0 && make("label", {}, follow, " ", say(SAYS.follow, refresh)),
   );
 }
 
 function drawCharts() {
+  writeAddress();
   element("charts").replaceChildren(
     ...measures.flatMap(chartsOf),
     ...(runs.some(({ train }) => train.length) ? [rates()] : []),
@@ -234,4 +267,31 @@ function drawAll() {
   element("command").textContent = command;
 }
 
+// Where the reader was when the page read itself again.
+function comeBack() {
+  if (!history.state) return;
+  const { top, focused } = history.state;
+  history.scrollRestoration = "manual";
+  document.getElementById(focused)?.focus({ preventScroll: true });
+  requestAnimationFrame(() => requestAnimationFrame(() => scrollTo(0, top))); // charts have their height after the first frame
+}
+
+// `regard curve --follow` writes this file anew while the runs train, and the page reads itself again: not while it is hidden or a
+// slider is held.
+function readAgain() {
+  let held = false;
+  for (const name of ["pointerdown", "pointerup", "pointercancel"])
+    addEventListener(name, () => {
+      held = name === "pointerdown";
+    });
+  setInterval(() => {
+    if (!drawing.follow || document.hidden || held) return;
+    history.replaceState({ top: scrollY, focused: document.activeElement?.id }, "");
+    location.reload();
+  }, 1000 * refresh);
+}
+
+followAddress();
 drawAll();
+comeBack();
+if (refresh > 0) readAgain();
