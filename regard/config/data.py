@@ -110,12 +110,12 @@ class TextData(Data):
 class Tokenizer:
     """`[tokenizer]`: sub-word tokens learned from the training text by SentencePiece."""
 
-    kind: str = setting("bpe", choices=("bpe", "unigram", "words"))
-    """`bpe` (merges the most frequent pair), `unigram` (keeps the most probable tokens), or `words`: whatever stands between
-    spaces, and what is not in the vocabulary is unknown."""
+    kind: str = setting("bpe", choices=("bpe", "unigram", "words", "characters"))
+    """`bpe` (merges the most frequent pair), `unigram` (keeps the most probable tokens), `characters` (each by itself, of Korean a
+    syllable), or `words`: whatever stands between spaces, and what is not in the vocabulary is unknown."""
     vocabulary: int = setting(8_000, most=2_000_000)
-    """Size of the vocabulary, 260 special tokens and bytes included (4 of `words`; there 0 means every word of the text); of
-    each vocabulary when `joint` is false."""
+    """Size of the vocabulary, 260 special tokens and bytes included (4 of `words`); of `words` and `characters` the most frequent, and
+    0 means every one of the text; of each vocabulary when `joint` is false."""
     joint: bool = True
     """One vocabulary for both languages, so that embeddings can be tied three ways."""
     normalization: str = setting("nmt_nfkc", choices=("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"))
@@ -128,7 +128,7 @@ class Tokenizer:
     def impossible(self) -> Iterator[str]:
         """A vocabulary of sub-words holds 4 special tokens and 256 bytes besides; one of words only the special ones."""
         least = 5 if self.kind == "words" else 260
-        if self.vocabulary < least and not (self.kind == "words" and self.vocabulary == 0):
+        if self.vocabulary < least and not (self.kind in ("words", "characters") and self.vocabulary == 0):
             yield f"tokenizer.vocabulary must be at least {least}, not {self.vocabulary}"
 
 

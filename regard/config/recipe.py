@@ -40,8 +40,11 @@ class TextRecipe(Recipe):
     def impossible(self) -> Iterator[str]:
         yield from super().impossible()
         yield from self.tokenizer.impossible()
-        if getattr(self.training, "subword_sampling", 0) and self.tokenizer.kind == "words":
-            yield "training.subword_sampling cuts words into other tokens: with tokenizer.kind = 'words' there are none"
+        if getattr(self.training, "subword_sampling", 0) and self.tokenizer.kind in ("words", "characters"):
+            yield (
+                "training.subword_sampling cuts words into other tokens: with "
+                f"tokenizer.kind = {self.tokenizer.kind!r} there are none"
+            )
         needed = self.data.max_tokens + 1
         if needed > self.model.max_positions:
             yield f"data.max_tokens = {needed - 1} needs model.max_positions of at least {needed}"

@@ -175,7 +175,7 @@ _MEANINGS = (
         "vocab_size", "vocab", "n_vocab", "num_words", "max_features", "vocabulary_size", "src_vocab_size", "tgt_vocab_size",
         "n_tokens", "num_tokens", "size", "max_vocab", "output_dim", "어휘 크기",
     )),
-    Meaning(("tokenizer.kind",), '"bpe", "unigram" or "words"', ("type", "algorithm", "model_type", "tokenizer_type", "method")),
+    Meaning(("tokenizer.kind",), '"bpe", "unigram", "words" or "characters"', ("type", "algorithm", "model_type", "tokenizer_type", "method")),
     Meaning(("tokenizer.coverage",), "the share of characters with a token of their own", ("character_coverage", "char_coverage")),
     Meaning(("tokenizer.joint",), "one vocabulary for both languages", (
         "shared", "share_vocab", "shared_vocab", "shared_vocabulary", "joined_dictionary", "joint_vocab",

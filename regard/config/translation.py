@@ -301,7 +301,7 @@ class TranslationRecipe(TextRecipe):
     def impossible(self) -> Iterator[str]:
         yield from super().impossible()
         if self.tokenizer.kind == "words":
-            yield 'tokenizer.kind = "words" has no bytes to spell what it lacks, so it cannot translate; bpe or unigram can'
+            yield 'tokenizer.kind = "words" has no bytes to spell what it lacks, so it cannot translate; bpe, unigram or characters can'
         if self.data.tags and not self.tokenizer.joint:
             yield "tags and several directions need tokenizer.joint = true"
         if self.data.tags and (needed := self.data.max_tokens + 3) > self.model.max_positions:

@@ -30,6 +30,7 @@ PAD, START, END, UNKNOWN = 0, 1, 2, 3
 BYTES = range(4, 260)
 """Ids of the tokens that stand for one byte; they follow the special ids in every tokenizer."""
 
+_KINDS = {"words": "word", "characters": "char"}  # as SentencePiece calls them
 CONTROL, USER_DEFINED = 3, 4
 """Types of tokens in a SentencePiece model."""
 
@@ -255,8 +256,8 @@ def _train(lines: Iterable[str], settings: config.Tokenizer, text: str) -> bytes
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(lines),
             model_writer=written,
-            model_type="word" if words else settings.kind,
-            vocab_size=settings.vocabulary or UNKNOWN + 2,
+            model_type=_KINDS.get(settings.kind, settings.kind),
+            vocab_size=settings.vocabulary or BYTES.stop + 1,  # 0: only not too small
             use_all_vocab=settings.vocabulary == 0,
             character_coverage=1.0 if words else settings.coverage,
             normalization_rule_name=settings.normalization,

@@ -78,7 +78,7 @@ def test_the_demo_reads_hostile_lines_as_it_does_in_python(blank_page: Page, dem
     agree(blank_page, demo.tokenizer, LINES)
 
 
-@pytest.mark.parametrize("kind", ["bpe", "unigram"])
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "characters"])
 @pytest.mark.parametrize("normalization", ["nmt_nfkc", "nmt_nfkc_cf", "identity"])
 def test_every_kind_and_normal_form(blank_page: Page, kind: str, normalization: str) -> None:
     agree(blank_page, learned(kind, normalization), LINES)

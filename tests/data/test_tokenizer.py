@@ -13,7 +13,18 @@ from hypothesis import strategies as st
 
 from regard import config
 from regard.data import tokenizer as module
-from regard.data.tokenizer import _PLAIN, BYTES, END, PAD, START, UNKNOWN, Tokenizer, _within_reach, train_tokenizer
+from regard.data.tokenizer import (
+    _PLAIN,
+    BYTES,
+    END,
+    PAD,
+    START,
+    UNKNOWN,
+    Tokenizer,
+    _within_reach,
+    train_text_tokenizer,
+    train_tokenizer,
+)
 from regard.errors import DataError
 
 SYLLABLES = [consonant + vowel for consonant in "bdkm" for vowel in "aeiou"]
@@ -34,7 +45,7 @@ def train(**changes: object) -> Tokenizer:
 
 TOKENIZERS = [
     train(kind=kind, normalization=normalization)
-    for kind in ("bpe", "unigram")
+    for kind in ("bpe", "unigram", "characters")
     for normalization in ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
 ]
 EXOTIC = [
@@ -125,6 +136,19 @@ def test_training_is_deterministic_silent_and_of_the_asked_size(kind: str, capfd
     assert first.joint
     assert first.size("source") == first.size("target") == 400
     assert capfd.readouterr() == ("", "")
+
+
+def test_characters_are_tokens_each_by_itself() -> None:
+    lines = ["영화 정말 재미있다", "그냥 그래요 ㅋㅋ"]
+    every = train_text_tokenizer(lines, config.Tokenizer(kind="characters", vocabulary=0, coverage=1.0))
+    assert every.tokens(every.encode("영화 재다"), "source") == ["▁", "영", "화", "▁", "재", "다"]
+    assert every.size("source") == BYTES.stop + len(set("".join(lines)))  # a space is one of them
+    few = train_text_tokenizer(lines, config.Tokenizer(kind="characters", vocabulary=BYTES.stop + 2, coverage=1.0))
+    assert few.size("source") == BYTES.stop + 2  # the most frequent have tokens, others are spelled
+    for text in (*lines, "xyz 쀍"):
+        check_round_trip(few, text)
+    many = train_text_tokenizer(lines, config.Tokenizer(kind="characters", vocabulary=90_000, coverage=1.0))
+    assert many.scores("source") == every.scores("source")  # a vocabulary is the most that is kept
 
 
 def test_each_side_can_have_its_own_vocabulary() -> None:

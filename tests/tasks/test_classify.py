@@ -125,9 +125,10 @@ def test_a_text_is_cut_otherwise_in_every_epoch_and_stays_the_same_text(path: Pa
     assert all((plainly._cut(row, 3) == prepared.train.source(row)).all() for row in range(6))
 
 
-def test_whole_words_have_no_other_tokens(path: Path) -> None:
-    with pytest.raises(RegardError, match=r"training\.subword_sampling cuts words into other tokens"):
-        recipes.load(path, ["training.subword_sampling=0.1", 'tokenizer.kind="words"'])
+@pytest.mark.parametrize("kind", ["words", "characters"])
+def test_what_is_not_cut_has_no_other_tokens(path: Path, kind: str) -> None:
+    with pytest.raises(RegardError, match=rf"subword_sampling cuts words .* tokenizer\.kind = '{kind}' there are none"):
+        recipes.load(path, ["training.subword_sampling=0.1", f'tokenizer.kind="{kind}"'])
 
 
 def test_the_gradients_of_parts_add_up(path: Path) -> None:

@@ -2,7 +2,7 @@
 // Normalisation by the model's own table, byte-pair merges or the most probable tokens, bytes for what has no token.
 
 const PIECE = { normal: 1, unknown: 2, control: 3, user: 4, unused: 5, byte: 6 };
-const KIND = { unigram: 1, bpe: 2, word: 3 };
+const KIND = { unigram: 1, bpe: 2, word: 3, character: 4 };
 const SPACE_SIGN = "▁";
 const UNKNOWN_PENALTY = 10; // below the least probable token of a unigram model
 
@@ -189,7 +189,7 @@ class SentencePiece {
     const read = SentencePiece.readable(text);
     if (this.kind === KIND.word) return split(read).flatMap((word) => this.wordIds(this.normalizer.normalize(word)));
     const normal = this.normalizer.normalize(read);
-    const tokens = this.kind === KIND.bpe ? this.merge(normal) : this.likeliest(normal);
+    const tokens = this.kind === KIND.unigram ? this.likeliest(normal) : this.merge(normal); // characters never merge
     return tokens.flatMap((token) => this.spelled(token));
   }
 
