@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import Any
 
 CLOSERS = "‟\"'”’“»›)\\]}」』》）】"
+CLOSERS_WIDE = CLOSERS.replace("“", "")  # which closes in German, and opens where marks are wide
 # A run of marks with the quotes and brackets that close behind it. Nothing here can match in two ways, so it is linear.
-END = re.compile(f"(?P<latin>[.!?…‥]+)[{CLOSERS}]*|(?P<wide>[。！？｡．؟۔।॥։።]+)[{CLOSERS}]*|(?P<lines>\\n\\s*)")
+END = re.compile(f"(?P<latin>[.!?…‥]+)[{CLOSERS}]*|(?P<wide>[。！？｡．؟۔।॥։።]+)[{CLOSERS_WIDE}]*|(?P<lines>\\n\\s*)")
 SPACE = re.compile(r"\s*")
 CLOSING_GUILLEMET = re.compile(r"\s?[»›]+")  # « Bonjour ! » in French
 WORD = re.compile(r"[^\s\"'„“”‚‘’«»()\[\]{}¿¡…]+$")
@@ -27,6 +28,11 @@ INITIALS = re.compile(r"(?:^|\s)\w\.\s?$")  # the z. of z. B.
 ADDRESS = re.compile(r"[@/]|^www\.", re.IGNORECASE)  # has full stops, and is no abbreviation
 OF_DATE = re.compile(r"\d{1,2}\.")  # the 24. of 24. 12. 2020
 ROMAN = re.compile(r"[IVXLC]{1,7}$")
+IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")  # Chinese and Japanese, which put no space between sentences
+ARABIC = re.compile(r"[\u0620-\u064a]")  # its single letters abbreviate, as in د. أحمد
+OF_YEAR = re.compile(r"(?:^|\D)\d{4}\.\s?$")  # before the 5. of 2026. 5. 3.
+MONTH_OR_DAY = re.compile(r"\d{1,2}\.")
+MEASURED = re.compile(r"\d\s?$")  # before the m of 1,80 m
 QUOTED_ON = re.compile(r"(?:と|って|라고|하고|이라)")  # 「…。」と言った goes on
 WRAPPED = 50  # characters of a line that ends because the page does, not the sentence
 LOOK_BACK = 40
@@ -56,23 +62,23 @@ def _rules(never: str, maybe: str = "", numbered: str = "", starters: str = "") 
 
 RULES = {
     "en": _rules(
-        "mr mrs ms dr prof st mt messrs rev hon gen col sgt capt lt cmdr gov sen rep pres vs e.g i.e cf viz approx ca dept est",
-        "etc inc ltd co corp jr sr a.m p.m u.s u.k d.c u.n e.u ph.d b.a m.a ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec al",
-        "no nos fig figs p pp vol ch sec art eq",
+        "mr mrs ms mx dr prof st mt messrs rev hon gen maj col sgt cpl pvt capt lt cmdr adm gov sen rep pres supt vs e.g i.e cf viz approx ca dept est",
+        "etc inc ltd co corp bros jr sr esq ft a.m p.m u.s u.k d.c u.n e.u ph.d b.a m.a ave blvd rd jan feb mar apr jun jul aug sep sept oct nov dec al",
+        "no nos fig figs tab p pp para vol ch chap sec sect art eq ext",
         "i it he she we you they the a an this that these those there here my your his her our their in on at if when what who"
         " where why how is are was do did does but and so then yes no not please let as after before now",
     ),
     "de": _rules(
         "dr prof hr hrn fr frl nr tel dipl ing med phil jur rer nat univ st str abb bd hrsg aufl vgl ca bzw evtl ggf inkl exkl"
-        " zzgl sog geb gest verh z.b d.h u.a z.t i.d.r h.c o.ä u.ä d.j d.ä z.zt v.a i.a i.allg einschl insb bspw allg mio mrd",
-        "usw etc usf jh jan feb apr jun jul aug sept sep okt nov dez min max std sek e.v u.s.w co",
-        "s art abs kap anm § zif ziff",
+        " zzgl sog geb gest verh z.b d.h u.a z.t i.d.r h.c o.ä u.ä d.j d.ä z.zt v.a i.a i.allg einschl insb bspw allg mio mrd bzgl betr gem lt fa fam ehem entspr gegr zw dt engl frz lat ital span russ österr schweiz kath ev nördl südl östl westl",
+        "usw etc usf jh jan feb apr jun jul aug sept sep okt nov dez min max std sek e.v u.s.w co sen",
+        "s art abs kap anm § zif ziff tab bsp",
         "ich du er sie es wir ihr der die das ein eine mein meine dein deine sein seine ihre unser unsere dies diese dieser dieses"
         " dann da dort hier und aber oder wo was wer wie wann warum wenn als nun so ja nein nicht bitte kein keine man jetzt alle"
         " im in am auf es's danach deshalb trotzdem heute morgen gestern",
     ),
     "fr": _rules(
-        "mm mme mlle mgr dr prof st ste cf p.ex env tél av bd ex chap",
+        "mm mme mmes mlle mlles mgr dr prof st ste cf p.ex env tél av bd boul fg ex chap max min",
         "etc j.-c apr",
         "p pp art vol fig n no",
         "je tu il elle on nous vous ils elles le la les l un une ce c cette ces mon ma mes ton son sa ses et mais ou où qui que quand"
@@ -188,7 +194,7 @@ def _boundary(text: str, mark: re.Match[str], end: int, code: str, lower: bool) 
     if end == mark.end():  # no space behind it
         return end if bare and _ends_without_space(text, mark, code) else 0
     if code != "de" and (closing := CLOSING_GUILLEMET.match(text, mark.end())):
-        end = SPACE.match(text, closing.end()).end()  # type: ignore[union-attr]
+        bare, end = False, SPACE.match(text, closing.end()).end()  # type: ignore[union-attr]
         if end == len(text):
             return 0
     begin = OPENERS.match(text, end, end + LOOK_BACK).end()  # type: ignore[union-attr]
@@ -214,7 +220,10 @@ def _ends(text: str, stop: int, end: int, code: str) -> bool:
     if len(word) == 1 and word.upper() != word.lower():
         if code == "en" and word == "I":
             return True
-        return starts and word.isupper() and not INITIALS.search(before[: found.start()])
+        ahead_of = before[: found.start()]
+        return starts and (MEASURED.search(ahead_of) is not None if word.islower() else not INITIALS.search(ahead_of))
+    if ARABIC.fullmatch(word):
+        return False
     if ahead[:1].isdigit() and (name in rules.numbered or (code == "de" and name.endswith("str"))):  # Hauptstr. 5
         return False
     if name in rules.never:
@@ -222,8 +231,8 @@ def _ends(text: str, stop: int, end: int, code: str) -> bool:
     dotted = "." in word and not any(map(str.isdecimal, word)) and not ADDRESS.search(word)
     if name in rules.maybe or dotted or (len(word) > 1 and ROMAN.match(word)):
         return starts
-    if word.isdecimal() and len(word) <= 3:
-        return _number_ends(before[: found.start()], next_word, starts, code)
+    if word.isdecimal() and len(word) <= 4:
+        return _number_ends(word, before[: found.start()], ahead, next_word, starts, code)
     return True
 
 
@@ -233,6 +242,8 @@ def _ends_without_space(text: str, mark: re.Match[str], code: str) -> bool:
     last, ahead = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + LOOK_BACK]
     if _is_hangul(last) and _is_hangul(ahead[:1]):
         return True
+    if IDEOGRAPHS.match(last) and IDEOGRAPHS.match(ahead):
+        return mark["latin"] == "." or mark["latin"][-1] in "!?"
     word, following = WORD.search(text[max(0, mark.start() - LOOK_BACK) : mark.start()]), GLUED.match(ahead)
     if not last.islower() or word is None or not WHOLE.fullmatch(word[0]) or following is None:
         return False
@@ -244,8 +255,14 @@ def _ends_without_space(text: str, mark: re.Match[str], code: str) -> bool:
     return mark["latin"] == "." and starts and _ends(text, mark.start(), mark.end(), code)
 
 
-def _number_ends(before: str, next_word: str, starts: bool, code: str) -> bool:
-    """Whether `25.` ends a sentence rather than numbering a list's item or being an ordinal."""
+def _number_ends(word: str, before: str, ahead: str, next_word: str, starts: bool, code: str) -> bool:
+    """Whether `25.` ends a sentence rather than numbering a list's item, or being an ordinal or a part of a date."""
+    if MONTH_OR_DAY.match(ahead) and (len(word) == 4 or OF_YEAR.search(before)):
+        return False  # 2026. 5. 3.
+    if len(word) > 3:
+        return True
+    if code == "ko" and len(word) < 3:
+        return False  # the 3. of 2026. 5. 3. 에: no Korean sentence ends with a number alone
     if not before.strip(" \t") or before.rstrip(" \t").endswith("\n"):
         return False
     if code not in ORDINALS:

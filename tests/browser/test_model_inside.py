@@ -30,6 +30,7 @@ from regard.view.portable import PROGRAM, pack_weights, round_weights, rounded
 from tests.browser.conftest import PATIENCE, SENTENCE, Open
 from tests.browser.hostile_lines import hostile_lines
 from tests.browser.reading import NARROW, fits, go_to, tabs_of, until
+from tests.data.test_sentences import EXAMPLES
 
 TEXT = "Guten Tag, Hr. Dr. Meier! Am 3. Mai komme ich z.B. um 8 Uhr. »Wie geht's?«, fragte er. Gut.\nUnd dir?"
 
@@ -160,7 +161,8 @@ def test_texts_are_split_as_in_python(program: Any, rounded_demo: regard.Transla
     texts = [TEXT, glued, " ".join(german(8)), "Ein sehr langer Satz, " * 40, *hostile_lines(150)]
     expected = [[part.text for part in rounded_demo.split(text)] for text in texts]
     assert page.evaluate("(texts) => texts.map((text) => translator.split(text))", texts) == expected
-    for language in ("en", "ko", "fr", "fi", ""):
+    texts += [example.replace("|", "") for examples in EXAMPLES.values() for example in examples]
+    for language in ("fi", "", *EXAMPLES):
         found = page.evaluate(
             "([texts, rules]) => texts.map((text) => splitSentences(text, rules))", [texts, rules_of(language)]
         )

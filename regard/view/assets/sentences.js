@@ -2,13 +2,14 @@
 // The rules are those of regard/data/sentences.py and regard/tasks/translation/splitting.py, the lists come from there.
 
 const CLOSERS = "‟\"'”’“»›)\\]}」』》）】";
+const CLOSERS_WIDE = CLOSERS.replace("“", ""); // which closes in German, and opens where marks are wide
 const LOOK_BACK = 40;
 const WRAPPED = 50; // characters of a line that ends because the page does, not the sentence
 /** @type {(pattern: string, flags?: string) => RegExp} */
 const pattern = (text, flags = "uy") => new RegExp(text, flags);
 const MARKS = {
   end: pattern(
-    `(?<latin>[.!?…‥]+)[${CLOSERS}]*|(?<wide>[。！？｡．؟۔।॥։።]+)[${CLOSERS}]*|(?<lines>\\n[${WHITE}]*)`,
+    `(?<latin>[.!?…‥]+)[${CLOSERS}]*|(?<wide>[。！？｡．؟۔।॥։።]+)[${CLOSERS_WIDE}]*|(?<lines>\\n[${WHITE}]*)`,
     "ug",
   ),
   space: pattern(`[${WHITE}]*`),
@@ -18,6 +19,11 @@ const MARKS = {
   nextWord: pattern("[\\p{L}\\p{Nl}\\p{No}]+"),
   glued: pattern(`[\\p{L}\\p{Nl}\\p{No}]{2,40}(?=[${WHITE},;:!?…'’]|\\.(?![\\p{L}\\p{N}_])|$)`),
   initials: pattern(`(?:^|[${WHITE}])[\\p{L}\\p{N}_]\\.[${WHITE}]?$`, "u"),
+  ideographs: pattern("[\\u3040-\\u30ff\\u3400-\\u9fff]"),
+  arabic: pattern("^[\\u0620-\\u064a]$", "u"), // single letters abbreviate, as in د. أحمد
+  ofYear: pattern(`(?:^|\\P{Nd})\\p{Nd}{4}\\.[${WHITE}]?$`, "u"), // before the 5. of 2026. 5. 3.
+  monthOrDay: pattern("\\p{Nd}{1,2}\\."),
+  measured: pattern(`\\p{Nd}[${WHITE}]?$`, "u"), // before the m of 1,80 m
   roman: pattern("^[IVXLC]{1,7}$", "u"),
   quotedOn: pattern("(?:と|って|라고|하고|이라)"),
   clause: pattern(`[,;:][${WHITE}]+|[、，；：،؛]+[${WHITE}]*|(?<![${WHITE}])[${WHITE}]+(?=[—–-][${WHITE}])`, "ug"),
@@ -61,14 +67,14 @@ function boundary(text, mark, end, rules, lower) {
   const markEnd = mark.index + mark[0].length;
   if (lines !== undefined) return endsAtLine(text, mark.index, lines, end) ? end : 0;
   if (wide !== undefined) return matchEnd(MARKS.quotedOn, text, end) >= 0 && mark[0].length > wide.length ? 0 : end;
-  const bare = mark[0].length === latin.length;
-  if (end === markEnd) return bare && endsWithoutSpace(text, mark.index, latin, rules) ? end : 0;
+  const alone = mark[0].length === latin.length;
+  if (end === markEnd) return alone && endsWithoutSpace(text, mark.index, latin, rules) ? end : 0;
   const closing = rules.code === "de" ? -1 : matchEnd(MARKS.guillemet, text, markEnd);
   const begin = closing < 0 ? end : matchEnd(MARKS.space, text, closing);
   if (begin === text.length) return 0;
   const opened = begin + matchEnd(MARKS.openers, text.slice(begin, begin + LOOK_BACK), 0);
   const [follows] = text.slice(opened, opened + 2);
-  if (isLower(follows) && !lower) return bare && "!?".includes(latin[latin.length - 1]) ? begin : 0;
+  if (isLower(follows) && !lower) return alone && closing < 0 && "!?".includes(latin[latin.length - 1]) ? begin : 0;
   return latin !== "." || stopEnds(text, mark.index, begin, rules) ? begin : 0;
 }
 
@@ -87,14 +93,16 @@ function stopEnds(text, stop, end, rules) {
   const name = word.toLowerCase();
   if ([...word].length === 1 && word.toUpperCase() !== name) {
     if (rules.code === "en" && word === "I") return true;
-    return starts && /^\p{Uppercase}$/u.test(word) && !MARKS.initials.test(before.slice(0, found.index));
+    const aheadOf = before.slice(0, found.index);
+    return starts && (isLower(word) ? MARKS.measured.test(aheadOf) : !MARKS.initials.test(aheadOf));
   }
+  if (MARKS.arabic.test(word)) return false;
   if (/^\p{N}/u.test(ahead) && (rules.numbered.includes(name) || (rules.code === "de" && name.endsWith("str"))))
     return false; // Hauptstr. 5
   if (rules.never.includes(name)) return false;
   const dotted = word.includes(".") && !/\p{Nd}/u.test(word) && !/[@/]|^www\./iu.test(word);
   if (rules.maybe.includes(name) || dotted || (word.length > 1 && MARKS.roman.test(word))) return starts;
-  if (/^\p{Nd}{1,3}$/u.test(word)) return numberEnds(before.slice(0, found.index), next, starts, rules);
+  if (/^\p{Nd}{1,4}$/u.test(word)) return numberEnds(word, before.slice(0, found.index), ahead, next, starts, rules);
   return true;
 }
 
@@ -103,6 +111,8 @@ function stopEnds(text, stop, end, rules) {
 function endsWithoutSpace(text, stop, latin, rules) {
   const ahead = text.slice(stop + latin.length, stop + latin.length + LOOK_BACK);
   if (isHangul(text[stop - 1]) && isHangul(ahead[0])) return true;
+  if (matchEnd(MARKS.ideographs, text, stop - 1) >= 0 && matchEnd(MARKS.ideographs, ahead, 0) >= 0)
+    return latin === "." || "!?".includes(latin[latin.length - 1]);
   const word = MARKS.word.exec(text.slice(Math.max(0, stop - LOOK_BACK), stop))?.[0] ?? "";
   const next = ahead.slice(0, Math.max(0, matchEnd(MARKS.glued, ahead, 0)));
   if (!/^(?:[\p{L}\p{Nl}\p{No}]+[-!?])*[\p{L}\p{Nl}\p{No}]*\p{Ll}$/u.test(word) || !/^\p{Lu}\p{Ll}+$/u.test(next))
@@ -112,9 +122,13 @@ function endsWithoutSpace(text, stop, latin, rules) {
   return latin === "." && starts && stopEnds(text, stop, stop + 1, rules);
 }
 
-// Whether `25.` ends a sentence rather than numbering a list's item or being an ordinal.
-/** @type {(before: string, next: string, starts: boolean, rules: SentenceRules) => boolean} */
-function numberEnds(before, next, starts, rules) {
+// Whether `25.` ends a sentence rather than numbering a list's item, or being an ordinal or a part of a date.
+/** @type {(word: string, before: string, ahead: string, next: string, starts: boolean, rules: SentenceRules) => boolean} */
+function numberEnds(word, before, ahead, next, starts, rules) {
+  const digits = [...word].length;
+  if (matchEnd(MARKS.monthOrDay, ahead, 0) >= 0 && (digits === 4 || MARKS.ofYear.test(before))) return false;
+  if (digits > 3) return true;
+  if (rules.code === "ko" && digits < 3) return false; // the 3. of 2026. 5. 3. 에
   const bare = before.replace(/[ \t]+$/, "");
   if (!bare.replace(/^[ \t]+/, "") || bare.endsWith("\n")) return false;
   if (!rules.ordinals) return true;
