@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -25,6 +26,30 @@ def below(folder: Path, path: str) -> Path:
     if found == inside or not found.is_relative_to(inside):
         raise DataError(f"{path!r} leads out of the data folder {folder}, to {found}; it was left alone")
     return found
+
+
+PATH = re.compile(r"[^\s/]{0,255}(?:/[^\s/]{1,255}){1,20}")
+FILE_NAME = re.compile(
+    r"[^\s<>@]{1,255}\.(?:txt|tsv|csv|jsonl?|srt|vtt|md|html?|xml|log|pdf|docx?|odt|gz|xz|bz2|zip|de|en|fr|ko)",
+    re.IGNORECASE,
+)
+
+
+def is_file(text: str) -> bool:
+    """Whether a text is the name of a file; most texts are longer than any name may be, or hold what none may."""
+    with suppress(OSError, ValueError):
+        return Path(text).is_file()
+    return False
+
+
+def about_file(text: str) -> str:
+    """What to say of a text that may have been meant as a file: it is the name of one, or looks like that of one; mostly nothing."""
+    if is_file(text):
+        return f"{text!r} is read as text, though there is a file of that name"
+    in_a_folder = PATH.fullmatch(text) is not None and Path(text).parent.is_dir()
+    if in_a_folder or (FILE_NAME.fullmatch(text) and "://" not in text):
+        return f"{text!r} is read as text: there is no file of that name"
+    return ""
 
 
 def kind_of(path: Path) -> str:

@@ -22,6 +22,7 @@ import regard
 from regard.config.shipped import shipped_recipes
 from regard.config.stored import BUNDLED, names_model
 from regard.errors import UsageError
+from regard.files import about_file, is_file
 from regard.notes import be_quiet, is_quiet
 from regard.plugins import load_plugins
 
@@ -246,14 +247,8 @@ def say(message: str) -> None:
 def note_files(texts: Iterable[str]) -> None:
     """A text that is the name of a file is read as text all the same; whoever meant the file is told how."""
     for text in texts:
-        try:
-            meant = Path(text).is_file()
-        except (OSError, ValueError):  # too long for a name, or no name at all
-            continue
-        if meant:
-            say(
-                f"regard: {text!r} is read as text, though there is a file of that name; for its lines: < {shlex.quote(text)}"
-            )
+        if meant := about_file(text):
+            say(f"regard: {meant}" + (f"; for its lines: < {shlex.quote(text)}" if is_file(text) else ""))
 
 
 def models_and_texts(model: str, arguments: Iterable[str] | None) -> tuple[list[str], list[str]]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import regard
-from regard.commands.app import Device, Int8, ModelName, app, command_line, counted, say, standard_input
+from regard.commands.app import Device, Int8, ModelName, app, command_line, counted, note_files, say, standard_input
 from regard.errors import UsageError
+from regard.files import is_file
 
 
 @app.command(
@@ -50,6 +50,7 @@ def embed(
         raise UsageError("give texts or `file`, not both")
     if text and len(text) == 1 and is_file(text[0]):
         file, text = Path(text[0]), None
+    note_files(text or ())
     typed = not text and file is None and sys.stdin.isatty()
     texts: Iterable[str] = text or (regard.read_lines(file) if file is not None else standard_input())
     found = regard.embed(
@@ -64,10 +65,3 @@ def embed(
         say(f"wrote {output}: {found.count:,} × {found.width:,}, {found.pool}")
     if page is not None:
         say(f"wrote {page}")
-
-
-def is_file(text: str) -> bool:
-    """Whether a text is the name of a file; most texts are longer than any name may be, or hold what none may."""
-    with suppress(OSError, ValueError):
-        return Path(text).is_file()
-    return False

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import regard
-from regard.commands.app import Json, ModelName, app, command_line, print_json, say
+from regard.commands.app import Json, ModelName, app, command_line, note_files, print_json, say
 
 
 @app.command(epilog="Example: `regard neighbours demo father --page words.html`")
@@ -30,6 +30,7 @@ def neighbours(
     Words are compared with those of the training text that are one token; other text is named with --words. A word of several
     tokens is their mean.
     """
+    note_files(word)
     found = regard.neighbours(model, word, count, side=side, words=words, page=page, command=command_line())
     if as_json:
         print_json(found.to_dict())

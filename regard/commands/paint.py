@@ -10,7 +10,7 @@ import typer
 from rich.progress import Progress
 
 import regard
-from regard.commands.app import Device, Json, app, bundled_models, errors, say
+from regard.commands.app import Device, Json, app, bundled_models, errors, note_files, say
 from regard.notes import is_quiet
 
 
@@ -44,6 +44,7 @@ def paint(
     device: Device = "cpu",
 ) -> None:
     """Paint a caption as one PNG, or several pictures of it on one sheet."""
+    note_files([caption])
     painter = regard.load(model, device, task="text-to-image")
     with Progress(console=errors, transient=True, disable=is_quiet() or not errors.is_terminal) as bar:
         task = bar.add_task("Painting", total=None)
@@ -53,6 +54,8 @@ def paint(
         )  # fmt: skip
     paintings = painted if isinstance(painted, list) else [painted]
     regard.save_paintings(paintings, output, scale=scale)
+    if not caption.strip():
+        say("regard: the caption is empty, so that nothing says what is to be seen")
     if paintings[0].cut:
         say("regard: the caption is longer than this model reads; its end was left out")
     if as_json:

@@ -19,7 +19,6 @@ from regard.commands.app import (
     To,
     app,
     models_and_texts,
-    note_files,
     standard_input,
 )
 
@@ -43,7 +42,6 @@ def score(
     input. Arguments are models as long as they name one, then texts: of several models, the mean of their probabilities counts.
     """
     models, text = models_and_texts(model, text)
-    note_files(text or ())
     from_input = not text and source is None and target is None
     texts = standard_input() if from_input else text or None
     options = {"look_ahead": 1} if from_input and sys.stdin.isatty() else {}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from regard.errors import RegardError, UsageError
+from regard.files import about_file
 from regard.notes import note
 
 T = TypeVar("T")
@@ -42,9 +41,8 @@ def require_text(model: object, text: str | None, instead: str = "regard curve s
     """What a model is to be looked at with."""
     if text is None:
         raise UsageError(f"say what to look at in {model}, such as 'some text'; {instead}")
-    with suppress(OSError, ValueError):  # too long for a name, or no name at all
-        if Path(text).is_file():
-            note(f"{text!r} is read as text, though there is a file of that name")
+    if meant := about_file(text):
+        note(meant)
     return text
 
 

@@ -114,12 +114,27 @@ def test_a_language_model(rhymes: Path, tmp_path: Path) -> None:
 
 
 def test_a_file_given_as_text_is_noticed(
-    run: Path, rhymes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Path, moods: Path, rhymes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "film.srt").write_text("x")
+    (tmp_path / "folder").mkdir()
     for verb, model in (("view", run), ("view", rhymes), ("score", rhymes)):
         assert "though there is a file of that name" in succeed(verb, model, "film.srt").err
+    verbs = [
+        ("view", run),
+        ("score", rhymes),
+        ("translate", run),
+        ("classify", moods),
+        ("generate", rhymes),
+        ("embed", run),
+        ("neighbours", run),
+    ]
+    for verb, model in verbs:
+        for name in ("nosuch.txt", "./nosuch", "folder/model"):
+            assert f"{name!r} is read as text: there is no file of that name" in succeed(verb, model, name).err
+        assert "is read as text" not in succeed(verb, model, "und/oder").err
+    assert succeed("embed", run, "film.srt", "nosuch.csv").err.count("is read as text") == 2
 
 
 def test_models_at_work_say_what_they_are(run: Path, moods: Path, rhymes: Path) -> None:
