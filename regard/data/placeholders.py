@@ -13,13 +13,26 @@ from random import Random
 PLACEHOLDERS = "".join(chr(0x10F100 + number) for number in range(10))
 """As many values of one sentence can be protected; the rest is left to the model."""
 
+# How the name of a site or a file ends, where no www. begins it.
+ENDINGS = (
+    "com|org|net|edu|gov|info|example|io|eu|de|at|ch|fr|uk|es|it|nl|kr|jp|cn"
+    "|pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|jsonl?|xml|html?|md|srt|zip|png|jpe?g|gif|mp3|mp4|py|js|toml"
+)
+
 # Every repetition is bounded or cannot match in two ways, so that a page of one kind of character takes linear time.
 VALUE = re.compile(
     rf"""
     [{PLACEHOLDERS}]
     | (?:https?://|www\.)[^\s<>"„“”»«{PLACEHOLDERS}]{{1,2000}}(?<![.,;:!?)\]'’])  # an address, without what ends the sentence
     | (?<![\w.+@-])[\w.+-]{{1,64}}@\w[\w-]{{0,62}}(?:\.\w[\w-]{{0,62}}){{1,8}}     # somebody's e-mail
+    | (?<![\w.@/-])(?:[\w-]{{1,62}}\.){{1,4}}(?:{ENDINGS})(?:/[\w./?=&%\#-]{{0,200}}[\w/])?(?![\w@])  # example.org/a, report.pdf
+    | (?<![\w@\#&/])[@\#]\w{{1,60}} | &\#?\w{{1,10}};                                # @somebody, #something, &amp;
     | </?[A-Za-z][^<>]{{0,200}}> | \{{\w{{0,40}}\}} | %\d?[sd](?!\w)               # tags, and what programs fill in
+    | [\u2600-\u27bf\U0001f000-\U0001faff][\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]{{0,40}}  # little pictures
+    | (?<!\w)[A-Z]{{2}}\d\d[ ]?[A-Z\d]{{4}}(?:[ ]?\d[A-Z\d]{{3}}){{1,6}}(?:[ ]?\d[A-Z\d]{{0,2}})?(?!\w)  # an IBAN
+    | (?<![\w.,])(?:\+\d{{1,4}}|\(0\d{{1,5}}\)|0\d{{1,5}})                          # a telephone: +49 (0)221 12-34
+      (?:(?:[ \u00a0/-]|[ ][/–-][ ])(?:\(\d{{1,4}}\)[ ]?)?\d{{1,8}}){{1,6}}(?![A-Za-z\d])
+    | (?<![\w.,])[+-]?\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}}){{1,4}}(?:[.,]\d{{1,40}})?(?![A-Za-z\d])  # 1 000 000
     | (?<![\w.,])[+-]?\d{{1,40}}(?:[.,:/'’-]\d{{1,40}}){{0,8}}(?![A-Za-z\d])       # 7, 8:45, 1.000,50, 2026-11-18; not 21st
     """,
     re.VERBOSE,

@@ -115,7 +115,7 @@ def test_parts_are_read_and_written_as_in_python(blank_page: Page, demo: regard.
                 return lines.map((line) => {
                     const read = reader.read(line);
                     const written = writtenOf(read, pieces.encode(read.text), pieces);
-                    return [read.text, read.values, read.original, read.capitals, reader.plain(read).text, written];
+                    return [read.text, read.values, read.original, read.capitals, read.copied, reader.plain(read).text, written];
                 });
             }""",
             [base64.b64encode(tokenizer._models[0]).decode(), rules_of("de"), lines],

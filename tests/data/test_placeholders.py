@@ -26,6 +26,18 @@ from regard.errors import DataError
         ("오전 7시 30분에 만나요.", ["7", "30"]),
         ("Zimmer 7 und 7", ["7"]),
         ("the 21st, A4, mp3, x2y, 3D, 1 < 2 > 0, 100% sure", ["1", "2", "0", "100"]),
+        (
+            "IBAN DE89 3704 0044 0532 0130 00, GB29NWBK60161331926819.",
+            ["DE89 3704 0044 0532 0130 00", "GB29NWBK60161331926819"],
+        ),
+        ("Ruf +49 221 123456 oder (0221) 12-34 56 an!", ["+49 221 123456", "(0221) 12-34 56"]),
+        ("전화는 010-1234-5678이고 (Tel. 02 123 4567)", ["010-1234-5678", "02 123 4567"]),
+        ("+49 (0)30 / 1234, 0171 / 98 76", ["+49 (0)30 / 1234", "0171 / 98 76"]),
+        ("1 000 000 Einwohner, 12\u00a0345,67 km, Zimmer 12 14", ["1 000 000", "12\u00a0345,67", "12", "14"]),
+        ("Siehe example.org/a, bericht.pdf und config.toml.", ["example.org/a", "bericht.pdf", "config.toml"]),
+        ("Danke @anna_b für #regard &amp; C#!", ["@anna_b", "#regard", "&amp;"]),
+        ("Hallo 😀👍🏽 und ❤️!", ["😀👍🏽", "❤️"]),
+        ("z.B. Dr.Müller, AB12 HAUS, Nr. 5a und/oder # & @", []),
         ("kein Wert. Ende!", []),
         ("", []),
     ],
@@ -59,7 +71,28 @@ def test_only_what_both_sides_have_is_replaced_in_training() -> None:
     assert source[0] != source[-1]
 
 
-@pytest.mark.parametrize("page", ["7", "7.", "a@", "@", "<a", "{", "http://", ".a", "%", "-", PLACEHOLDERS[0]])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "7",
+        "7.",
+        "a@",
+        "@",
+        "<a",
+        "{",
+        "http://",
+        ".a",
+        "%",
+        "-",
+        "a.",
+        "0 ",
+        "@a",
+        "😀",
+        "+1 (2)",
+        "AB12 3456 ",
+        PLACEHOLDERS[0],
+    ],
+)
 def test_a_page_of_one_thing_is_read_before_the_test_is_ended(page: str) -> None:
     masked, values = protect(page * 100_000)
     assert len(masked) <= len(page) * 100_000

@@ -12,7 +12,7 @@ import pytest
 from regard import config
 from regard.data.placeholders import PLACEHOLDERS
 from regard.data.tokenizer import Tokenizer, train_tokenizer
-from regard.decoding.options import Hypothesis
+from regard.decoding.options import Hypothesis, Search
 from regard.errors import UsageError
 from regard.tasks.translation.evaluation import TestSet, evaluate
 from regard.tasks.translation.translator import Translator
@@ -64,7 +64,10 @@ def test_a_lost_placeholder_is_read_again_without(translator: Translator) -> Non
     found = with_engine(translator, parrot).translate([TEXT, "Um acht."])
     assert [each.text for each in found] == [TEXT, "Um acht."]  # what the model read the second time
     assert found[0].warnings is None
-    assert len(parrot.read) == 5
+    assert len(parrot.read) == 3 + 2 + 2  # of the two that lack one, the whole beam, and without
+    greedy = Parrot(parrot.change)
+    with_engine(translator, greedy).translate([TEXT, "Um acht."], beam=1)
+    assert len(greedy.read) == 3 + 2
 
 
 def test_a_value_that_is_lost_is_told_even_if_nobody_asked(translator: Translator) -> None:
@@ -79,7 +82,7 @@ def test_a_value_that_is_lost_is_told_even_if_nobody_asked(translator: Translato
 
 def test_more_values_than_placeholders_and_characters_that_look_like_them(translator: Translator) -> None:
     many = with_engine(translator, Parrot())
-    text = " ".join(map(str, range(10, 25)))
+    text = "Um " + " ".join(map(str, range(10, 25)))
     assert many.translate(text, split=False).text == text
     assert many.translate(f"Um {PLACEHOLDERS[3]} und 7").text == f"Um {PLACEHOLDERS[3]} und 7"
 
@@ -116,6 +119,43 @@ def test_cost_counts_both_readings_and_the_signature_tells(translator: Translato
 def test_what_is_read_fits_the_model(translator: Translator) -> None:
     """Placeholders can take more tokens than what they stand for."""
     parrot = Parrot()
-    with_engine(translator, parrot).translate("7 8 9 " * 30, split=False)
+    with_engine(translator, parrot).translate("um 7 8 9 " * 30, split=False)
     assert max(map(len, parrot.read)) <= translator.longest
     assert np.mean([len(read) for read in parrot.read]) > 1
+
+
+def test_what_has_no_letters_is_copied_and_nobody_is_asked(translator: Translator) -> None:
+    engine = Parrot(lambda ids: translator.tokenizer.encode("Um acht."))
+    lines = ["00:00:01,000 --> 00:00:03,500", "?", "12", "*** 1) ---", "😀", " ".join(map(str, range(10, 40)))]
+    found = with_engine(translator, engine).translate([*lines, "Um acht."], warnings=True, split=False)
+    assert [each.text for each in found] == [*lines, "Um acht."]
+    assert all(each.warnings == [] for each in found[: len(lines)])
+    assert len(engine.read) == 1
+    with_engine(translator, engine).translate("?", protect=False)
+    assert len(engine.read) == 2
+    assert translator.attention("7:30 – 8:45").translation == "7:30 – 8:45"
+
+
+class Choosy:
+    """An engine whose hypotheses are given, as many as are asked for."""
+
+    def __init__(self, *hypotheses: tuple[str, float], tokenizer: Tokenizer) -> None:
+        self.found = [(tuple(tokenizer.encode(text, "target")), score) for text, score in hypotheses]
+
+    def decode(self, sources: Sequence[Sequence[int]], search: Search, *_: Any) -> list[list[Hypothesis]]:
+        found = [Hypothesis(ids, score, score, (-0.1,) * (len(ids) + 1), "end") for ids, score in self.found]
+        return [found[: search.nbest] for _ in sources]
+
+
+@pytest.mark.parametrize(
+    ("scores", "chosen"),
+    [((-1.0, -1.5, -1.8), 1), ((-1.0, -2.5, -2.6), 0), ((-1.0, -1.2, -1.1), 1)],
+)
+def test_a_hypothesis_that_is_nearly_as_good_and_keeps_more_is_taken(
+    translator: Translator, scores: tuple[float, ...], chosen: int
+) -> None:
+    first, second = PLACEHOLDERS[:2]
+    lines = [f"Um {first} und {first}.", f"Von {first} an {second}.", f"Um {second}."]
+    engine = Choosy(*zip(lines, scores, strict=True), tokenizer=translator.tokenizer)
+    found = with_engine(translator, engine).translate("Von 9:00 bis 17:30 Uhr.", beam=3)
+    assert found.text == lines[chosen].replace(first, "9:00").replace(second, "17:30")

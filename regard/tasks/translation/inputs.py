@@ -245,7 +245,7 @@ class TranslationInput:
         texts = [part.text for part in self.split(text, options.get("split", True))]
         reader = self._reader(options)
         for number, part in enumerate(reader.read(texts)):
-            for each in (part, reader.plain(part)) if part.values else (part,):  # read again if a value is lost
+            for each in (part, part, reader.plain(part)) if part.values else (part,):  # again if a value is lost
                 (ids,) = self._encoded([each])
                 limit = length_limit(len(ids), settings, self.max_positions, 0 if number else prefix)
                 yield len(ids) + 1, limit

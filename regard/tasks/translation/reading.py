@@ -15,6 +15,7 @@ from regard.decoding.options import Hypothesis
 from regard.errors import UsageError
 from regard.tasks.translation.warnings import Doubt
 
+NEARLY = 1.0  # of a score: a translation that keeps a number may be so much less probable than one that does not
 WORD = re.compile(r"[^\W\d_]{1,64}(?:['’][^\W\d_]{1,64}){0,3}")
 WORD_OR_VALUE = re.compile(rf"(?P<value>{VALUE.pattern}) | (?P<word>{WORD.pattern})", re.VERBOSE)
 
@@ -29,13 +30,23 @@ class ReadPart(NamedTuple):
     """The part as it was given."""
     capitals: bool = False
     """Whether it was given in capitals, in which the translation is then written."""
+    copied: bool = False
+    """Whether there is nothing to translate: it has no letters but those of its values, and comes out as it went in."""
 
     def lost_in(self, hypothesis: Hypothesis, tokenizer: Tokenizer) -> list[str]:
         """Values whose placeholder the model did not write."""
         return lost(tokenizer.decode(hypothesis.tokens), self.values) if self.values else []
 
+    def ranked(self, hypotheses: Sequence[Hypothesis], tokenizer: Tokenizer) -> list[Hypothesis]:
+        """Of those that are nearly as probable as the best, the ones that lost the fewest values first; then the others."""
+        near = [each for each in hypotheses if each.score >= hypotheses[0].score - NEARLY]
+        near.sort(key=lambda each: len(self.lost_in(each, tokenizer)))
+        return [*near, *(each for each in hypotheses if each.score < hypotheses[0].score - NEARLY)]
+
     def written(self, tokens: Sequence[int], tokenizer: Tokenizer) -> str:
         """The line that tokens of its translation stand for."""
+        if self.copied:
+            return self.original
         line = tokenizer.line(tokens)
         return restore(outside_values(line, str.upper) if self.capitals else line, self.values)
 
@@ -52,7 +63,17 @@ class Reader:
     def read(self, texts: Sequence[str]) -> list[ReadPart]:
         """Each text as the model reads it."""
         masked = ((protect(text) if self.protects else (text, [])) for text in texts)
-        return [self._cased(*found, text) for found, text in zip(masked, texts, strict=True)]
+        return [
+            ReadPart(found, tuple(values), text, copied=True)
+            if self.protects and not any(map(str.isalpha, found))
+            else self._cased(found, values, text)
+            for (found, values), text in zip(masked, texts, strict=True)
+        ]
+
+    def copy(self, part: ReadPart) -> Hypothesis:
+        """What is written of a part that is copied."""
+        tokens = self.tokenizer.encode(part.text, "target")
+        return Hypothesis(tuple(tokens), 0.0, 0.0, (0.0,) * (len(tokens) + 1), "end")
 
     def plain(self, part: ReadPart) -> ReadPart:
         """The same without placeholders."""
@@ -128,6 +149,11 @@ def require_placeholders(tokenizer: Tokenizer, asked: bool | None) -> bool:
     if asked and not tokenizer.has_placeholders:
         raise UsageError("this model cannot `protect` numbers and addresses: it was trained without `data.protect`")
     return tokenizer.has_placeholders if asked is None else asked
+
+
+def keeps_more(held: ReadPart, best: Hypothesis, plain: ReadPart, other: Hypothesis, tokenizer: Tokenizer) -> bool:
+    """Whether what was written of a part without placeholders has more of its values than what was written with them."""
+    return len(lost_values(plain, plain.written(other.tokens, tokenizer))) < len(held.lost_in(best, tokenizer))
 
 
 def lost_values(part: ReadPart, output: str) -> list[Doubt]:

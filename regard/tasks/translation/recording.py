@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from regard import config
 from regard.data.tokenizer import END, Tokenizer
@@ -17,6 +17,7 @@ from regard.tasks.texts import shown
 from regard.tasks.translation.attention import Attention
 from regard.tasks.translation.engine import FastEngine, watched_of
 from regard.tasks.translation.inputs import TranslationInput
+from regard.tasks.translation.reading import Reader, ReadPart, keeps_more
 from regard.tasks.translation.results import Options
 from regard.view.inside import SHOWN_POSITIONS, Stack, shape_of, states_after
 from regard.view.matrices import matrices_of
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
 
     from regard.decoding.trace import Trace
+
+
+class Watched(NamedTuple):
+    """What is written, and what a search that was watched found, with its steps."""
+
+    best: Hypothesis
+    watched: Hypothesis
+    trace: Trace
 
 
 class AttentionRecording(TranslationInput, Switchable):
@@ -104,12 +113,8 @@ class AttentionRecording(TranslationInput, Switchable):
         prefix = self._prefix(options) if part == 0 else []
         reader = self._reader(options)
         (read,) = reader.read([parts[part]])
+        read, (best, watched, trace) = self._settled(read, reader, search, settings, prefix)
         (source_ids,) = self._encoded([read])
-        best, watched, trace = self._watched(source_ids, search, settings, prefix)
-        if read.lost_in(best, self.tokenizer):
-            read = reader.plain(read)
-            (source_ids,) = self._encoded([read])
-            best, watched, trace = self._watched(source_ids, search, settings, prefix)
         shown = self.tokenizer.showing(read.values)
         written = [*best.tokens, END] if best.finish_reason == "end" else list(best.tokens)
         if not written:
@@ -123,9 +128,26 @@ class AttentionRecording(TranslationInput, Switchable):
             beside=None if watched.tokens == best.tokens else read.written(watched.tokens, self.tokenizer),
         )
 
-    def _watched(
-        self, source_ids: list[int], search: Search, settings: config.Decoding, prefix: list[int]
-    ) -> tuple[Hypothesis, Hypothesis, Trace]:
+    def _settled(
+        self, read: ReadPart, reader: Reader, search: Search, settings: config.Decoding, prefix: list[int]
+    ) -> tuple[ReadPart, Watched]:
+        """How a part is read in the end, as `translate` has it, and what is written."""
+        from regard.decoding.trace import Trace
+
+        if read.copied and not prefix:
+            copied = reader.copy(read)
+            return read, Watched(copied, copied, Trace(search.width))
+        held = self._watched(read, search, settings, prefix)
+        if not read.lost_in(held.best, self.tokenizer):
+            return read, held
+        held = self._watched(read, replace(search, nbest=search.width), settings, prefix)
+        plain = reader.plain(read)
+        bare = self._watched(plain, search, settings, prefix)
+        if keeps_more(read, held.best, plain, bare.best, self.tokenizer):
+            return plain, bare
+        return read, held
+
+    def _watched(self, read: ReadPart, search: Search, settings: config.Decoding, prefix: list[int]) -> Watched:
         """What the engine writes, and a search that was watched, with what it found.
 
         They are one search, unless another program decodes: it cannot be watched, and ours is made beside it.
@@ -134,9 +156,11 @@ class AttentionRecording(TranslationInput, Switchable):
         from regard.tasks.translation.native import Native
 
         native, trace = watched_of(self.engine, search), Trace(search.width)
-        best = None if native else self.engine.decode([source_ids], search, settings, [prefix])[0][0]
-        watched = (native or Native(self.model)).decode([source_ids], search, settings, [prefix], trace)[0][0]
-        return watched if best is None else best, watched, trace
+        encoded = self._encoded([read])
+        best = None if native else self.engine.decode(encoded, search, settings, [prefix])[0]
+        watched = (native or Native(self.model)).decode(encoded, search, settings, [prefix], trace)[0]
+        written, seen = (read.ranked(each, self.tokenizer)[0] for each in (best or watched, watched))
+        return Watched(written, seen, trace)
 
     def _look(self, text: str, source_ids: list[int], written: list[int], shown: Tokenizer) -> Attention:
         """What the model attends to when it writes a known target, as a tokenizer shows it."""

@@ -24,7 +24,7 @@ from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.translation.confidence import confidence
 from regard.tasks.translation.engine import FastEngine, about
 from regard.tasks.translation.inputs import check_flags
-from regard.tasks.translation.reading import Reader, ReadPart, lost_values
+from regard.tasks.translation.reading import Reader, ReadPart, keeps_more, lost_values
 from regard.tasks.translation.recording import AttentionRecording
 from regard.tasks.translation.results import Options, Translation, concatenate
 from regard.tasks.translation.scoring import PairScoring
@@ -166,20 +166,29 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         settings: config.Decoding,
         prefixes: list[list[int]],
     ) -> tuple[list[ReadPart], list[list[Hypothesis]]]:
-        """Hypotheses of every part, and how it was read in the end: once more without placeholders if one was lost."""
+        """Hypotheses of every part, and how it was read in the end. If a value was lost, another hypothesis of the beam may
+        have it, or one that was read without placeholders."""
 
-        def decoded(parts: list[ReadPart], begun: list[list[int]]) -> list[list[Hypothesis]]:
-            return self.engine.decode(self._encoded(parts), search, settings, begun)
+        def decoded(parts: Sequence[ReadPart], begun: list[list[int]], search: Search) -> list[list[Hypothesis]]:
+            to_read = [number for number, part in enumerate(parts) if not part.copied or begun[number]]
+            encoded, begun = self._encoded([parts[number] for number in to_read]), [begun[number] for number in to_read]
+            found = iter(self.engine.decode(encoded, search, settings, begun) if to_read else ())
+            return [next(found) if number in set(to_read) else [reader.copy(part)] for number, part in enumerate(parts)]
 
         read = reader.read(texts)
-        found = decoded(read, prefixes)
+        found = decoded(read, prefixes, search)
         again = [number for number, part in enumerate(read) if part.lost_in(found[number][0], self.tokenizer)]
         if again:
-            plain = [reader.plain(read[number]) for number in again]
-            for number, part, best in zip(
-                again, plain, decoded(plain, [prefixes[number] for number in again]), strict=True
-            ):
-                read[number], found[number] = part, best
+            lacking, begun = [read[number] for number in again], [prefixes[number] for number in again]
+            held = [found[number] for number in again]
+            if search.width > search.nbest:
+                held = decoded(lacking, begun, replace(search, nbest=search.width))
+            plain = [reader.plain(part) for part in lacking]
+            for number, part, best, bare in zip(again, plain, held, decoded(plain, begun, search), strict=True):
+                best = read[number].ranked(best, self.tokenizer)[: search.nbest]
+                if keeps_more(read[number], best[0], part, bare[0], self.tokenizer):
+                    read[number], best = part, bare
+                found[number] = best
         return read, found
 
     def _doubts(self, read: list[ReadPart], decoded: list[list[Hypothesis]]) -> list[list[Doubt]]:
@@ -187,7 +196,7 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         sources = self._encoded(read)
         targets = [list(best[0].tokens) for best in decoded]
         covered = {number: best[0].coverage for number, best in enumerate(decoded) if best[0].coverage is not None}
-        untold = [number for number in range(len(decoded)) if number not in covered]
+        untold = [number for number, part in enumerate(read) if number not in covered and not part.copied]
         if untold and self._tells_coverage():
             from regard.tasks.translation.native import coverages
 
@@ -199,13 +208,15 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
                 covered.update(zip(numbers, coverages(self.model, *pairs), strict=True))
         showing = [self.tokenizer.showing(part.values) for part in read]
         return [
-            doubts(
+            []
+            if part.copied
+            else doubts(
                 shown.tokens([*source[len(self.tags) :], END], "source"),
                 shown.tokens(target, "target"),
                 None if number not in covered else covered[number][len(self.tags) :],
                 told_range(self.provenance, "length_ratio", USUAL_RATIO),
             )
-            for number, (shown, source, target) in enumerate(zip(showing, sources, targets, strict=True))
+            for number, (part, shown, source, target) in enumerate(zip(read, showing, sources, targets, strict=True))
         ]
 
     def _tells_coverage(self) -> bool:

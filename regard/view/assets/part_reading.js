@@ -5,11 +5,22 @@ const PLACEHOLDERS = Array.from({ length: 10 }, (_, number) => String.fromCodePo
 const HELD = "\\u{10f100}-\\u{10f109}";
 const CHARACTER = "\\p{L}\\p{N}_"; // of a word, as Python's \w
 const LETTER = "[\\p{L}\\p{Nl}\\p{No}]";
+const ENDINGS = // of the name of a site or a file
+  "com|org|net|edu|gov|info|example|io|eu|de|at|ch|fr|uk|es|it|nl|kr|jp|cn" +
+  "|pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|jsonl?|xml|html?|md|srt|zip|png|jpe?g|gif|mp3|mp4|py|js|toml";
+const PICTURES = "\\u2600-\\u27bf\\u{1f000}-\\u{1faff}";
 const VALUE_PATTERN = [
   `[${HELD}]`,
   `(?:https?://|www\\.)[^${WHITE}<>"„“”»«${HELD}]{1,2000}(?<![.,;:!?)\\]'’])`,
   `(?<![${CHARACTER}.+@\\-])[${CHARACTER}.+\\-]{1,64}@[${CHARACTER}][${CHARACTER}\\-]{0,62}(?:\\.[${CHARACTER}][${CHARACTER}\\-]{0,62}){1,8}`,
+  `(?<![${CHARACTER}.@/\\-])(?:[${CHARACTER}\\-]{1,62}\\.){1,4}(?:${ENDINGS})(?:/[${CHARACTER}./?=&%#\\-]{0,200}[${CHARACTER}/])?(?![${CHARACTER}@])`,
+  `(?<![${CHARACTER}@#&/])[@#][${CHARACTER}]{1,60}|&#?[${CHARACTER}]{1,10};`,
   `</?[A-Za-z][^<>]{0,200}>|\\{[${CHARACTER}]{0,40}\\}|%\\p{Nd}?[sd](?![${CHARACTER}])`,
+  `[${PICTURES}][\\u200d\\ufe0f${PICTURES}]{0,40}`,
+  `(?<![${CHARACTER}])[A-Z]{2}\\p{Nd}\\p{Nd} ?[A-Z\\p{Nd}]{4}(?: ?\\p{Nd}[A-Z\\p{Nd}]{3}){1,6}(?: ?\\p{Nd}[A-Z\\p{Nd}]{0,2})?(?![${CHARACTER}])`,
+  `(?<![${CHARACTER}.,])(?:\\+\\p{Nd}{1,4}|\\(0\\p{Nd}{1,5}\\)|0\\p{Nd}{1,5})` +
+    `(?:(?:[ \\u00a0/\\-]| [/–\\-] )(?:\\(\\p{Nd}{1,4}\\) ?)?\\p{Nd}{1,8}){1,6}(?![A-Za-z\\p{Nd}])`,
+  `(?<![${CHARACTER}.,])[+\\-]?\\p{Nd}{1,3}(?:[ \\u00a0\\u202f]\\p{Nd}{3}){1,4}(?:[.,]\\p{Nd}{1,40})?(?![A-Za-z\\p{Nd}])`,
   `(?<![${CHARACTER}.,])[+\\-]?\\p{Nd}{1,40}(?:[.,:/'’\\-]\\p{Nd}{1,40}){0,8}(?![A-Za-z\\p{Nd}])`,
 ].join("|");
 const WORD_PATTERN = `${LETTER}{1,64}(?:['’]${LETTER}{1,64}){0,3}`;
@@ -19,7 +30,7 @@ const READ = {
   wordOrValue: pattern(`(${VALUE_PATTERN})|(${WORD_PATTERN})`, "ug"),
 };
 
-/** @typedef {{ text: string, values: string[], original: string, capitals: boolean }} ReadPart */
+/** @typedef {{ text: string, values: string[], original: string, capitals: boolean, copied: boolean }} ReadPart copied: there is nothing to translate */
 
 // The text with placeholders in place of its values, and the values; what occurs twice has one placeholder.
 /** @type {(text: string) => { text: string, values: string[] }} */
@@ -81,6 +92,8 @@ class PartReader {
   /** @type {(text: string) => ReadPart} */
   read(text) {
     const { text: masked, values } = this.protects ? protect(text) : { text, values: [] };
+    if (this.protects && !/\p{L}/u.test(masked))
+      return { text: masked, values, original: text, capitals: false, copied: true };
     return this.cased(masked, values, text);
   }
 
@@ -101,8 +114,8 @@ class PartReader {
   /** @type {(text: string, values: string[], original: string) => ReadPart} */
   cased(text, values, original) {
     const capitals = inCapitals(text);
-    if (capitals) return { text: this.truecase(text), values, original, capitals };
-    return { text: inSmallLetters(text) ? this.withCapitals(text) : text, values, original, capitals };
+    const read = capitals ? this.truecase(text) : inSmallLetters(text) ? this.withCapitals(text) : text;
+    return { text: read, values, original, capitals, copied: false };
   }
 
   // Each word in the case in which the tokenizer knows it best, the first of a sentence capitalised.
@@ -145,7 +158,8 @@ class PartReader {
 
 // What tokens of a part's translation stand for, on one line.
 /** @type {(part: ReadPart, tokens: number[], tokenizer: SentencePiece) => string} */
-function writtenOf({ values, capitals }, tokens, tokenizer) {
+function writtenOf({ values, original, capitals, copied }, tokens, tokenizer) {
+  if (copied) return original;
   const line = tokenizer.line(tokens);
   if (!capitals) return restore(line, values);
   let end = 0;

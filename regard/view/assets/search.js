@@ -63,8 +63,9 @@ function bestCandidates(active, scores, count, divisor) {
   return best;
 }
 
-/** @type {(model: TransformerModel, source: number[], settings: DecodingSettings) => { best: Written, steps: Step[] }} */
-function search(model, source, settings) {
+// All that was written, best first, and how; it goes on until nothing unfinished can enter the `nbest` best.
+/** @type {(model: TransformerModel, source: number[], settings: DecodingSettings, nbest?: number) => { written: Written[], steps: Step[] }} */
+function search(model, source, settings, nbest = 1) {
   const width = settings.beam;
   const limit = lengthLimit(source.length - 1, settings, model.settings.max_positions); // without the end
   const greatest = penalty(limit, settings);
@@ -92,9 +93,9 @@ function search(model, source, settings) {
     if (found.length === 0 && length > 1 && written.length === 0) written.push(stuck(active, length - 1, settings));
     const kept = found.filter((each) => !stops(each)).slice(0, width);
     steps.push({ kept, finished });
-    const bestWritten = written.reduce((best, { score }) => Math.max(best, score), Number.NEGATIVE_INFINITY);
+    const lastOfBest = written.map(({ score }) => score).sort((one, other) => other - one)[nbest - 1];
     // Log-probabilities only fall, and at the limit they are divided by the most.
-    if (kept.length === 0 || written.length >= width || bestWritten >= kept[0].total / greatest) break;
+    if (kept.length === 0 || written.length >= width || lastOfBest >= kept[0].total / greatest) break;
     active = kept.map(({ parent, token, total }) => ({
       tokens: [...active[parent].tokens, token],
       total,
@@ -103,7 +104,7 @@ function search(model, source, settings) {
   }
   if (limit === 0) written.push({ tokens: [], score: 0, total: 0, ended: false });
   if (written.length === 0) throw new Error("the sentence has no possible output");
-  return { best: written.reduce((best, each) => (each.score > best.score ? each : best)), steps };
+  return { written: written.sort((one, other) => other.score - one.score).slice(0, nbest), steps };
 }
 
 // What is written of a sentence that can go on in no way and never finished.

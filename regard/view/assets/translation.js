@@ -1,5 +1,9 @@
 // A translator inside a page: a text in, scenes out, as regard/tasks/translation/translator.py makes them.
 
+/** @typedef {{ part: ReadPart, best: Written, steps: Step[], lost: number }} Searched lost: values that it lacks */
+
+const NEARLY = 1; // of a score: a translation that keeps a number may be so much less probable than one that does not
+
 class PortableTranslator {
   /** @param {PortableTranslation} given */
   constructor(given) {
@@ -60,22 +64,39 @@ class PortableTranslator {
     });
   }
 
-  // What the search writes of one part.
-  /** @type {(part: ReadPart, settings: DecodingSettings) => ReturnType<typeof search>} */
-  translate(part, settings) {
+  // What the search writes of one part: of hypotheses that are nearly as probable as the best, the one that keeps most values.
+  /** @type {(part: ReadPart, settings: DecodingSettings, nbest?: number) => Searched} */
+  translate(part, settings, nbest = 1) {
     this.model.record = null;
-    return search(this.model, [...this.encode(part.text), END_ID], settings);
+    const { written, steps } = search(this.model, [...this.encode(part.text), END_ID], settings, nbest);
+    const near = written.filter(({ score }) => score >= written[0].score - NEARLY);
+    const lost = near.map((each) => this.lost(part, each));
+    const fewest = Math.min(...lost);
+    return { part, best: near[lost.indexOf(fewest)], steps, lost: fewest };
   }
 
-  // How a part is read, and what is written: once more without placeholders if one was lost.
-  /** @type {(text: string, settings: DecodingSettings) => { part: ReadPart } & ReturnType<typeof search>} */
+  // How many values lack their placeholder.
+  /** @type {(part: ReadPart, written: Written) => number} */
+  lost({ values }, { tokens }) {
+    const line = this.target.line(tokens);
+    return values.filter((_, place) => !line.includes(PLACEHOLDERS[place])).length;
+  }
+
+  // How a part is read, and what is written. If a value was lost, another hypothesis of the beam may have it, or one that was
+  // read without placeholders.
+  /** @type {(text: string, settings: DecodingSettings) => Searched} */
   searched(text, settings) {
     const part = this.reader.read(text);
+    if (part.copied) {
+      const best = { tokens: this.target.encode(part.text), score: 0, total: 0, ended: true };
+      return { part, best, steps: [], lost: 0 };
+    }
     const found = this.translate(part, settings);
-    const line = this.target.line(found.best.tokens);
-    if (part.values.every((_, place) => line.includes(PLACEHOLDERS[place]))) return { part, ...found };
-    const plain = this.reader.plain(part);
-    return { part: plain, ...this.translate(plain, settings) };
+    if (found.lost === 0) return found;
+    const held = this.translate(part, settings, settings.beam);
+    const plain = this.translate(this.reader.plain(part), settings);
+    const line = writtenOf(plain.part, plain.best.tokens, this.target);
+    return protect(text).values.filter((value) => !line.includes(value)).length < held.lost ? plain : held;
   }
 
   /** @type {(text: string, settings: DecodingSettings, parts: number) => Scene} */
