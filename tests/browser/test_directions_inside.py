@@ -23,7 +23,8 @@ __all__ = ["translator"]  # the fixture
 
 SENTENCES = ["감사합니다.", "Where is the station? I am here.", "3시에 만나요. KBS 앞에서요."]
 SCENES = """([text, to]) => made.scenes({ text, to, beam: 2, off: {}, temperature: 1, hard: false, walk: false }).map(
-    ({ source, target, facts }) => ({ tokens: source.tokens, text: target.text, languages: facts.languages }))"""
+    ({ source, target, facts, warnings }) => (
+        { tokens: source.tokens, text: target.text, languages: facts.languages, warnings }))"""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,12 @@ def test_both_ways_are_pythons(open_page: Open, tmp_path: Path, rounded: Transla
     for text in SENTENCES:
         expected = list(rounded.attentions(text, beam=2, **({} if to is None else {"to": to})))
         assert page.evaluate(SCENES, [text, to]) == [
-            {"tokens": each.source_tokens, "text": each.translation, "languages": each.facts["languages"]}
+            {
+                "tokens": each.source_tokens,
+                "text": each.translation,
+                "languages": each.facts["languages"],
+                "warnings": each.warnings(),
+            }
             for each in expected
         ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from regard import config
@@ -71,3 +72,15 @@ def test_score_and_attention_go_the_same_way(translator: Translator) -> None:
         assert translator.score(text, "abc") == translator.score(text, "abc", to=into)
         assert translator.attention(text).source_tokens[0] == f"<2{into}>"
         assert translator.look_size(text) == translator.look_size(text, to=into)
+
+
+def test_a_tag_is_no_word_that_could_be_missing(translator: Translator) -> None:
+    """Nor is one of a translation that looked at nothing but the end."""
+    for text in ("감사합니다.", "I met 민수 in the park."):
+        looked = translator.attention(text)
+        weights = {kind: np.zeros_like(each) for kind, each in looked.weights.items()}
+        weights["cross"][..., -1] = 1
+        (unseen,) = [each["words"] for each in replace(looked, weights=weights).warnings() if each["kind"] == "unseen"]
+        assert looked.source_tokens[0].startswith("<2")
+        assert 0 not in unseen
+        assert 1 in unseen

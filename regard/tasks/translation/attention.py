@@ -98,6 +98,8 @@ class Attention:
     """Gives the weight matrices of those layers, by module and letter, as strips: a page may want them."""
     parts: int = 1
     """How many parts the whole text has; this is one of them."""
+    tags: int = 0
+    """Source tokens before the sentence: into which language."""
     record: Record = field(default_factory=no_record)
     """All recorded tensors of the pass."""
 
@@ -163,7 +165,9 @@ class Attention:
         """What a reader should mistrust: source words that nobody looked at or that the model cannot know (they are
         spelled in bytes), and output that repeats itself."""
         looked = "cross" in self.weights
-        runs = unseen_words(self.coverage(), self.source_tokens) if looked else []
+        covered = self.coverage() if looked else np.zeros(0)
+        covered[: self.tags] = np.inf  # nothing is lost with them
+        runs = unseen_words(covered, self.source_tokens) if looked else []
         return [
             *({"kind": "unseen", "side": "source", "words": list(run)} for run in runs),
             *({"kind": "spelled", "side": "source", "words": list(run)} for run in spelled_words(self.source_tokens)),

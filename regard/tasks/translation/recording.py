@@ -199,6 +199,7 @@ class AttentionRecording(TranslationInput, Switchable):
             lens=[told_by_lens(each, written, shown) for each in layers],
             matrices=partial(matrices_of, self.model, stacks),
             positions=None if positions is None else positions.detach().cpu().numpy(),
+            tags=len(self.tags),
             record=seen,
         )
 

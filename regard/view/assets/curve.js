@@ -23,7 +23,7 @@ const SAYS = {
   smoothing: { en: "Smoothing of the training loss", ko: "학습 손실 평활화" },
   follow: { en: "Follow the training (every {0} s)", ko: "학습 따라가기({0}초마다 새로 읽기)" },
   time: {
-    en: "Time is that of updates; validations take no part in it.",
+    en: "The time is that of the updates; validations are not counted.",
     ko: "시간은 업데이트에 든 시간이며 검증은 들어가지 않습니다.",
   },
 };

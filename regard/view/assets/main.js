@@ -35,6 +35,9 @@ const factName = (name) =>
     ? (FACTS[name] ?? name.replace(/^(\S+) on test$/, "테스트 $1").replace(/^(\S+) on (.+)$/, "$2의 $1"))
     : name;
 
+/** @type {(value: string) => string} */
+const factValue = (value) => (reader.language === "ko" ? value.replace(/^(\d+) bits$/, "$1비트") : value);
+
 // What the model made of a text: its translation, its label, or how probable it found it; nothing if it says nothing.
 /** @type {(scenes: Scene[]) => string | null} */
 function answerText(scenes) {
@@ -141,9 +144,10 @@ function drawHeader() {
     make(
       "dl",
       { class: "facts" },
-      ...[...findingsOf(scene), ...Object.entries(scene.facts).map(([name, value]) => [factName(name), value])].map(
-        ([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)),
-      ),
+      ...[
+        ...findingsOf(scene),
+        ...Object.entries(scene.facts).map(([name, value]) => [factName(name), factValue(value)]),
+      ].map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))),
     );
   const header = element("header");
   const form = page.live?.form();

@@ -22,8 +22,8 @@ const RACE = {
   },
   learned: { en: "How they learned", ko: "학습 과정" },
   learnedFor: {
-    en: "Look at the left charts for who learns most from the same text, and at the right ones for who learns fastest on this machine; validations take no part in the time.",
-    ko: "왼쪽 차트는 같은 글에서 누가 가장 많이 배우는지, 오른쪽 차트는 이 컴퓨터에서 누가 가장 빨리 배우는지 보여 줍니다. 검증에 든 시간은 들어가지 않습니다.",
+    en: "The charts over updates show who learns most from the same text; the charts over time show who learns fastest on this machine. The time of validations is not counted.",
+    ko: "가로축이 업데이트인 차트는 같은 글에서 누가 가장 많이 배우는지, 시간인 차트는 이 컴퓨터에서 누가 가장 빨리 배우는지 보여 줍니다. 검증에 든 시간은 들어가지 않습니다.",
   },
   costs: { en: "What they cost", ko: "드는 비용" },
   costsFor: {
@@ -44,8 +44,8 @@ const RACE = {
   parameters: { en: "parameters", ko: "매개변수" },
   width: { en: "width {0}", ko: "너비 {0}" },
   updates: { en: "updates", ko: "업데이트" },
-  training: { en: "training", ko: "학습" },
-  minutesOf: { en: "minutes of updates", ko: "업데이트에 든 분" },
+  training: { en: "training time", ko: "학습 시간" },
+  minutesOf: { en: "minutes, updates only", ko: "분, 업데이트만" },
   rate: { en: "learning rate", ko: "학습률" },
   peak: { en: "at its peak", ko: "최댓값" },
   rowMinus: { en: "{0}: row minus column", ko: "{0}: 행 − 열" },

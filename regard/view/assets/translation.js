@@ -172,11 +172,13 @@ class PortableTranslator {
   /** @type {(record: Record_, names: string[], ended: boolean) => number[]} */
   coverage(record, names, ended) {
     const name = names[Math.max(0, names.length - 2)];
+    const { tags } = this.direction;
     const { shape, values } = /** @type {Record<string, PlainTensor>} */ (record.get(name)).weights;
     const [heads, queries, keys] = shape;
     const off = this.model.changes.off[name] ?? [];
     const heard = Array.from({ length: heads }, (_, head) => head).filter((head) => !off.includes(head));
     return Array.from({ length: keys }, (_, key) => {
+      if (key < tags.length) return Infinity; // nothing is lost with a tag
       let sum = 0;
       for (const head of heard)
         for (let query = 0; query < queries - (ended ? 1 : 0); query++)

@@ -5,12 +5,12 @@ const WRITING = {
   title: { en: "Surprise", ko: "뜻밖의 정도" },
   text: { en: "How surprising was each token?", ko: "토큰마다 얼마나 뜻밖이었을까요?" },
   hint: {
-    en: "The darker, the less expected. Choose a token by pointing, tapping or with the arrow keys; lines below earlier tokens show how much it was looked at.",
-    ko: "진할수록 덜 예상된 토큰입니다. 가리키거나 누르거나 화살표 키로 토큰을 고르세요. 앞선 토큰 밑의 줄은 얼마나 주목받았는지를 보여 줍니다.",
+    en: "The stronger the colour, the less expected the token. Choose a token by pointing, tapping or with the arrow keys; lines below earlier tokens show how much it was looked at.",
+    ko: "색이 진할수록 예상하지 못한 토큰입니다. 가리키거나 누르거나 화살표 키로 토큰을 고르세요. 앞선 토큰 밑의 줄은 얼마나 주목받았는지를 보여 줍니다.",
   },
   plain: {
-    en: "The darker, the less expected. Choose a token by pointing, tapping or with the arrow keys.",
-    ko: "진할수록 덜 예상된 토큰입니다. 가리키거나 누르거나 화살표 키로 토큰을 고르세요.",
+    en: "The stronger the colour, the less expected the token. Choose a token by pointing, tapping or with the arrow keys.",
+    ko: "색이 진할수록 예상하지 못한 토큰입니다. 가리키거나 누르거나 화살표 키로 토큰을 고르세요.",
   },
   bits: { en: "{0} bits", ko: "{0}비트" },
   came: {
