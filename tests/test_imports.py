@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "regard"
 
 # A stage may import errors, config, itself, and what its row names: a whole stage or a single module.
-EVERYONE = {"errors", "config", "files", "allocator", "notes", "run_log", "cancellation"}
+EVERYONE = {"errors", "config", "files", "allocator", "notes", "run_log", "cancellation", "products"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "config": set(),
@@ -26,6 +26,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "notes": set(),  # a logger
     "run_log": set(),
     "cancellation": set(),
+    "products": set(),
     "documentation": set(),
     "data": set(),
     "bundled": {

@@ -19,7 +19,7 @@ from regard.training.trainable import MicroBatch
 from regard.training.update import Objective, build_optimizer, take_update
 from tests.test_imports import PACKAGE
 
-MOST_IN_A_TRANSLATION, MOST_WITH_CTRANSLATE2, MOST_IN_AN_UPDATE = 28, 15, 15
+MOST_IN_A_TRANSLATION, MOST_WITH_CTRANSLATE2, MOST_IN_AN_UPDATE = 28, 15, 16
 """As many as there are today: who makes them fewer lowers these."""
 
 

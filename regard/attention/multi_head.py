@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from regard.attention.cache import KeyValueCache
 from regard.attention.changes import AttentionModule
@@ -20,6 +19,7 @@ from regard.attention.masks import as_numbers, dtype_name, require_mask
 from regard.attention.record import Observed
 from regard.attention.scaled_dot import attend_batched, attend_fused, attend_unchecked, require_scale
 from regard.errors import UsageError, shown, whole
+from regard.products import Linear, product
 
 LONG = 32
 """Positions from which on, on a CPU and without a mask, torch's fused kernel is the faster one."""
@@ -195,8 +195,8 @@ class SelfAttention(MultiHead):
         widths = [self.total_key_width, self.total_key_width + self.total_value_width]
         (of_query, of_others), projection = torch.split(self.query_key_value.weight, widths), self.query_key_value.bias
         biases = (None, None) if projection is None else torch.split(projection, widths)
-        query = functional.linear(x[:, :first], of_query, biases[0])
-        others = functional.linear(x, of_others, biases[1])
+        query = product(x[:, :first], of_query, biases[0])
+        others = product(x, of_others, biases[1])
         key, value = self.split(others, 2, PADDED)
         return self.mix(self.split_query(query), key, value, None, PADDED)
 
@@ -251,9 +251,9 @@ class CrossAttention(MultiHead):
         return self.mix(query, looked_at.key, looked_at.value, mask, layout)
 
 
-def linear(inputs: int, *outputs: int, bias: bool = True) -> nn.Linear:
+def linear(inputs: int, *outputs: int, bias: bool = True) -> Linear:
     """A Glorot-initialised layer; several fused side by side are initialised as if they stood alone."""
-    layer = nn.Linear(inputs, sum(outputs), bias=bias)
+    layer = Linear(inputs, sum(outputs), bias=bias)
     with torch.no_grad():
         for weight in torch.split(layer.weight, list(outputs)):
             nn.init.xavier_uniform_(weight)

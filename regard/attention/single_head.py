@@ -21,6 +21,7 @@ from regard.attention.multi_head import require_batch, require_width
 from regard.attention.record import Observed
 from regard.attention.scaled_dot import to_weights
 from regard.errors import whole
+from regard.products import Linear
 
 
 class Memory(NamedTuple):
@@ -105,9 +106,9 @@ class AdditiveAttention(SingleHead):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.width = whole(width, "the width", 1)
-        self.query = nn.Linear(width, width, bias=False)
-        self.key = nn.Linear(width, width)
-        self.score = nn.Linear(width, 1, bias=False)
+        self.query = Linear(width, width, bias=False)
+        self.key = Linear(width, width)
+        self.score = Linear(width, 1, bias=False)
 
     def project_keys(self, memory: Tensor) -> Tensor:
         return self.key(memory)  # type: ignore[no-any-return]
@@ -123,7 +124,7 @@ class DotAttention(SingleHead):
     def __init__(self, width: int, projected: bool = True) -> None:
         super().__init__()
         self.width = width
-        self.key = nn.Linear(width, width, bias=False) if projected else nn.Identity()
+        self.key = Linear(width, width, bias=False) if projected else nn.Identity()
 
     def project_keys(self, memory: Tensor) -> Tensor:
         return self.key(memory)  # type: ignore[no-any-return]

@@ -19,6 +19,7 @@ from regard.attention.positions import POSITIONS
 from regard.attention.single_head import DotAttention, Memory
 from regard.models.encoder_decoder import EncoderDecoder, embeddings, output_layer
 from regard.models.layers import Embedding
+from regard.products import Linear
 
 HALF = 0.5**0.5  # a sum of two keeps the variance of one
 
@@ -29,7 +30,7 @@ class GatedConvolution(nn.Module):
     def __init__(self, settings: config.ConvolutionalModel) -> None:
         super().__init__()
         self.kernel = settings.kernel
-        self.linear = nn.Linear(settings.kernel * settings.width, 2 * settings.width)
+        self.linear = Linear(settings.kernel * settings.width, 2 * settings.width)
         self.drop = Dropout(settings.dropout)
         spread = (4 * (1 - settings.dropout) / (settings.kernel * settings.width)) ** 0.5  # the paper's section 3.5
         nn.init.normal_(self.linear.weight, std=spread)
@@ -61,9 +62,9 @@ class DecoderLayer(nn.Module):
     def __init__(self, settings: config.ConvolutionalModel) -> None:
         super().__init__()
         self.convolution = GatedConvolution(settings)
-        self.query = nn.Linear(settings.width, settings.width)
+        self.query = Linear(settings.width, settings.width)
         self.attention = DotAttention(settings.width, projected=False)
-        self.attention_output = nn.Linear(settings.width, settings.width)
+        self.attention_output = Linear(settings.width, settings.width)
 
     def forward(self, x: Tensor, past: Tensor, embedded: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """x [N, T, D], the k - 1 inputs before it, and the embedded tokens → [N, T, D], and the last k - 1 inputs."""

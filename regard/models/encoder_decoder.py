@@ -13,6 +13,7 @@ from regard.config import TranslationModel as Settings
 from regard.errors import UsageError
 from regard.models.autoregressive import AutoregressiveModel
 from regard.models.layers import Embedding
+from regard.products import Linear
 
 
 class EncoderDecoder(AutoregressiveModel):
@@ -54,7 +55,7 @@ def embeddings(settings: Settings, source_size: int, target_size: int) -> tuple[
 
 
 def output_layer(settings: Settings, target: nn.Embedding) -> nn.Linear:
-    output = nn.Linear(settings.width, target.num_embeddings, bias=False)
+    output = Linear(settings.width, target.num_embeddings, bias=False)
     if settings.tied:
         output.weight = target.weight
     else:

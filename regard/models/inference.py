@@ -23,6 +23,7 @@ from regard.attention.multi_head import CrossAttention, SelfAttention
 from regard.attention.record import here as recording
 from regard.models.int8 import Int8Linear
 from regard.models.layers import ACTIVATIONS, DecoderLayer, EncoderLayer, Residual
+from regard.products import LEAST_ROWS, Linear, product
 
 attend = torch.nn.functional.scaled_dot_product_attention
 Product = Callable[[Tensor], Tensor]
@@ -117,7 +118,9 @@ def _is_plain(layer: nn.Module) -> bool:
 
 
 def _is_usual(module: nn.Module) -> bool:
-    if isinstance(module, nn.Linear) and (type(module) is not nn.Linear or module.weight.device.type != "cpu"):
+    if isinstance(module, nn.Linear) and (
+        type(module) not in (nn.Linear, Linear) or module.weight.device.type != "cpu"
+    ):
         return False
     return not (module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module))
 
@@ -145,7 +148,8 @@ def _product(linear: nn.Linear | Int8Linear) -> Product:
     if isinstance(linear, Int8Linear):
         return linear.forward
     weight, bias = linear.weight.t(), linear.bias  # [I, O]
-    return (lambda x: torch.mm(x, weight)) if bias is None else (lambda x: torch.addmm(bias, x, weight))
+    few: Product = (lambda x: torch.mm(x, weight)) if bias is None else (lambda x: torch.addmm(bias, x, weight))
+    return lambda x: few(x) if len(x) < LEAST_ROWS else product(x, linear.weight, bias)
 
 
 def _around(residual: Residual) -> Around:

@@ -25,6 +25,7 @@ from regard.models.inference import for_inference, watched
 from regard.models.layers import Embedding, EncoderLayer, Reader, last_norm
 from regard.models.pointer import Pointer, PointerMemory, PointerOutput
 from regard.models.rnn import RecurrentStack, RecurrentState
+from regard.products import product
 
 
 class LanguageModel(AutoregressiveModel):
@@ -80,13 +81,13 @@ class Output(nn.Module):
         return list(zip(self.cutoffs, (*self.cutoffs[1:], len(self.weight)), strict=True)) if self.cutoffs else []
 
     def forward(self, states: Tensor) -> Tensor:
-        logits = nn.functional.linear(states, self.head())  # [.., V]
+        logits = product(states, self.head())  # [.., V]
         if not self.cutoffs:
             return logits
         frequent, clusters = torch.split(logits.log_softmax(-1), [self.cutoffs[0], len(self.cutoffs)], -1)
         logs = [frequent]
         for cluster, (begin, end) in zip(clusters.unbind(-1), self.tails(), strict=True):
-            within = nn.functional.linear(states, self.weight[begin:end]).log_softmax(-1)
+            within = product(states, self.weight[begin:end]).log_softmax(-1)
             logs.append(cluster.unsqueeze(-1) + within)
         return torch.cat(logs, -1)
 

@@ -22,6 +22,7 @@ from regard.attention.masks import PAD
 from regard.attention.single_head import SCORES, AttentionOutput, Memory
 from regard.models.encoder_decoder import EncoderDecoder, embeddings, output_layer
 from regard.models.layers import Embedding
+from regard.products import Linear
 
 CELLS: dict[str, tuple[type[nn.LSTM] | type[nn.GRU], int]] = {"lstm": (nn.LSTM, 2), "gru": (nn.GRU, 1)}
 
@@ -98,7 +99,7 @@ class Recurrent(EncoderDecoder):
         self.target_embedding = Embedding(target, settings.dropout)
         self.encoder = RecurrentStack(settings, width, settings.encoder_layers, self.bidirectional)
         self.decoder = RecurrentStack(settings, width + input_feed, layers)
-        self.bridge = nn.Linear(self.encoder.state_tensors * width, layers * self.decoder.state_tensors * width)
+        self.bridge = Linear(self.encoder.state_tensors * width, layers * self.decoder.state_tensors * width)
         self.drop = Dropout(settings.dropout)
         self.output = output_layer(settings, target)
 
@@ -147,7 +148,7 @@ class RecurrentAttention(Recurrent):
     def __init__(self, settings: config.RecurrentAttention, source_size: int, target_size: int) -> None:
         super().__init__(settings, source_size, target_size, settings.width if settings.input_feeding else 0)
         self.attention = SCORES[settings.score](settings.width)
-        self.join = nn.Linear(2 * settings.width, settings.width)
+        self.join = Linear(2 * settings.width, settings.width)
         self.input_feeding = settings.input_feeding
 
     def attention_memory(self, outputs: Tensor, real: Tensor) -> Memory:

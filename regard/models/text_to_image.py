@@ -23,6 +23,7 @@ from regard.models.autoregressive import AutoregressiveModel, DecoderState
 from regard.models.encoder_decoder import embedding
 from regard.models.inference import for_inference, watched
 from regard.models.layers import Embedding, EncoderLayer, last_norm
+from regard.products import Linear
 
 
 class CodeEmbedding(Observed):
@@ -58,8 +59,8 @@ class TextToImage(AutoregressiveModel):
         self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
         self.norm = last_norm(settings)
         self.drop = Dropout(settings.dropout)
-        self.text_output = nn.Linear(settings.width, size, bias=False)
-        self.output = nn.Linear(settings.width, codes, bias=False)
+        self.text_output = Linear(settings.width, size, bias=False)
+        self.output = Linear(settings.width, codes, bias=False)
         for each in (self.text_output, self.output):
             nn.init.normal_(each.weight, std=settings.width**-0.5)
 

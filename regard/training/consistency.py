@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional
 
+from regard.products import add_over_rows, product, zeros_over_rows
 from regard.training.loss import CHUNK, Loss, smoothed_loss
 
 
@@ -58,7 +58,7 @@ def projected_consistent_loss(
 ) -> Loss:
     """states [2 N, D], output matrix weight [V, D], targets [N] → the loss of states @ weightᵀ."""
     if states.device.type != "cpu":
-        return consistent_loss(functional.linear(states, weight), targets, smoothing, consistency)
+        return consistent_loss(product(states, weight), targets, smoothing, consistency)
     with torch.autocast("cpu", enabled=False):  # as in loss.py: gradients are written into tensors of the weights' type
         exact = states.to(weight.dtype), weight, targets
         return Loss(*_ProjectedConsistentLoss.apply(*exact, smoothing, consistency))  # type: ignore[no-untyped-call]
@@ -77,12 +77,12 @@ class _ProjectedConsistentLoss(torch.autograd.Function):
         context: Any, states: Tensor, weight: Tensor, targets: Tensor, smoothing: float, consistency: Consistency
     ) -> tuple[Tensor, Tensor]:
         passes, gradients = states.chunk(2), torch.empty_like(states).chunk(2)  # 2 × [N, D]
-        weight_gradient = torch.zeros_like(weight)
+        weight_gradient = zeros_over_rows(weight)
         smoothed, plain = states.new_zeros(()), states.new_zeros(())
         for start in range(0, len(targets), CHUNK):
             chunk = slice(start, start + CHUNK)
             wanted = targets[chunk, None]
-            first, second = logs = [(each[chunk] @ weight.t()).log_softmax(-1) for each in passes]  # 2 × [chunk, V]
+            first, second = logs = [product(each[chunk], weight).log_softmax(-1) for each in passes]  # 2 × [chunk, V]
             apart, drawn = _divergence(first, second, consistency.both)
             smoothed += consistency.weight * apart
             for rows, log, gradient, share, into in zip(
@@ -95,8 +95,8 @@ class _ProjectedConsistentLoss(torch.autograd.Function):
                     smoothed += share * ((1 - smoothing) * of_target - smoothing * log.mean(-1).sum())
                     gradient.add_(log.exp(), alpha=share).sub_(share * smoothing / len(weight))
                     gradient.scatter_add_(-1, wanted, log.new_full(wanted.shape, share * (smoothing - 1)))
-                torch.mm(gradient, weight, out=into[chunk])
-                weight_gradient.addmm_(gradient.t(), rows[chunk])
+                into[chunk] = product(gradient, weight.t())
+                add_over_rows(weight_gradient, gradient, rows[chunk])
         context.save_for_backward(torch.cat(gradients), weight_gradient)
         context.mark_non_differentiable(plain)
         return smoothed, plain

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
-from torch.nn import functional
+
+from regard.products import add_over_rows, product, zeros_over_rows
 
 CHUNK = 512  # rows of logits alive at a time
 LEAST = 1e-30  # a probability whose logarithm is still a number
@@ -41,7 +42,7 @@ def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float) -> Loss:
 def projected_loss(states: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> Loss:
     """states [N, D], output matrix weight [V, D], targets [N] → the loss of states @ weightᵀ."""
     if states.device.type != "cpu":  # memory is short and kernels are launched one by one: leave it to autograd
-        return smoothed_loss(functional.linear(states, weight), targets, smoothing)
+        return smoothed_loss(product(states, weight), targets, smoothing)
     everywhere, meant = weight.new_full((len(weight),), 1 / len(weight)), states.new_ones(len(states))
     return _in_chunks(states, weight, targets, meant, smoothing, everywhere)
 
@@ -104,7 +105,7 @@ def mixed_loss(states: Tensor, output: AdaptiveOutput, targets: Tensor, repeats:
     """The same where a target has, besides its share of the vocabulary's probability [N], another one [N]."""
     own = states.new_zeros(len(states))  # log-probabilities of targets
     for rows, weight, wanted in clusters(output, targets):
-        found = functional.linear(states[rows], weight).log_softmax(-1).gather(-1, wanted[:, None]).squeeze(-1)
+        found = product(states[rows], weight).log_softmax(-1).gather(-1, wanted[:, None]).squeeze(-1)
         own = own.index_add(0, rows, found)
     both = torch.logaddexp(vocabulary.clamp(min=LEAST).log() + own, repeats.clamp(min=LEAST).log())
     return Loss(-both.sum(), -both.sum().detach())
@@ -149,12 +150,12 @@ class _ProjectedLoss(torch.autograd.Function):
         mass = (1 - smoothing) * meant + share  #                                      [N]
         wants_gradient = any(context.needs_input_grad)
         states_gradient = torch.empty_like(states) if wants_gradient else None
-        weight_gradient = torch.zeros_like(weight) if wants_gradient else None
+        weight_gradient = zeros_over_rows(weight) if wants_gradient else None
         smoothed, plain = states.new_zeros(()), states.new_zeros(())
         for start in range(0, states.size(0), CHUNK):
             chunk = slice(start, start + CHUNK)
             rows, wanted, own, weighing = states[chunk], targets[chunk, None], meant[chunk], mass[chunk]
-            logits = rows @ weight.t()  #                                              [chunk, V]
+            logits = product(rows, weight)  #                                          [chunk, V]
             of_target = logits.gather(-1, wanted).squeeze(-1)  #                       [chunk]
             log_probabilities = logits.log_softmax(-1)  #                              [chunk, V]
             of_rows = -log_probabilities.gather(-1, wanted).squeeze(-1)  #             [chunk]
@@ -163,8 +164,8 @@ class _ProjectedLoss(torch.autograd.Function):
             if states_gradient is not None and weight_gradient is not None:
                 gradient = log_probabilities.exp_()  #                                 [chunk, V], still without m
                 gradient.scatter_add_(-1, wanted, ((smoothing - 1) * own / weighing)[:, None])
-                torch.mm(gradient, weight, out=states_gradient[chunk])
-                weight_gradient.addmm_(gradient.t(), rows * weighing[:, None])
+                states_gradient[chunk] = product(gradient, weight.t())
+                add_over_rows(weight_gradient, gradient, rows * weighing[:, None])
         if states_gradient is not None and weight_gradient is not None:
             states_gradient.mul_(mass[:, None]).sub_(mean_weight, alpha=smoothing)
             weight_gradient.addr_(spread, states.sum(0), alpha=-smoothing)

@@ -1,0 +1,115 @@
+"""Matrix products, by the library that computes them faster on this CPU.
+
+torch gives products in single precision to MKL, which is Intel's and uses only half the width of another maker's AVX-512 units: on an AMD
+EPYC oneDNN, which torch has on board as well, multiplies twice as fast. Both sum in 32 bits, in another order.
+
+N rows · I inputs · O outputs
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+LEAST_ROWS, LEAST = 16, 1 << 22  # rows, and multiplications, from which on it pays to call oneDNN
+KEPT = "64"
+"""Shapes that oneDNN keeps its program for: half a megabyte each, and of texts nearly every batch has a shape of its own. Its own limit is
+1,024, of which torch has one more for each thread. It takes a third of a millisecond to write such a program."""
+
+for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):  # read when the first product is computed
+    os.environ.setdefault(name, KEPT)
+
+
+def by_one_dnn() -> bool:
+    """Whether this CPU is one on which MKL is the slower."""
+    if torch.backends.cpu.get_cpu_capability() != "AVX512" or not torch.backends.mkl.is_available():  # type: ignore[no-untyped-call]
+        return False
+    return hasattr(torch.ops.mkldnn, "_linear_pointwise") and "GenuineIntel" not in maker()
+
+
+def maker() -> str:
+    """What this machine says of its CPU."""
+    try:
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8")[:4_096]
+    except (OSError, UnicodeDecodeError):
+        return platform.processor()
+
+
+ONE_DNN = by_one_dnn()
+
+
+def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x [.., I] @ weightᵀ [I, O] + bias [O] → [.., O]."""
+    if not (ONE_DNN and _suits(x, weight)):
+        return functional.linear(x, weight, bias)
+    if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad):
+        found: Tensor = _Product.apply(x, weight, bias)  # type: ignore[no-untyped-call]
+        return found
+    return _multiply(x, weight, bias)
+
+
+def product_over_rows(x: Tensor, y: Tensor) -> Tensor:
+    """xᵀ [I, N] @ y [N, O] → [I, O]: the longer side as the weight, on which oneDNN does its work."""
+    return product(x.t(), y.t()) if x.size(1) <= y.size(1) else product(y.t(), x.t()).t()
+
+
+def zeros_over_rows(like: Tensor) -> Tensor:
+    """[I, O], to be added to by the next: lying as such a product does, if there are more I than O."""
+    return like.new_zeros(like.size(1), like.size(0)).t() if ONE_DNN else torch.zeros_like(like)
+
+
+def add_over_rows(total: Tensor, x: Tensor, y: Tensor) -> None:
+    """total [I, O] += xᵀ [I, N] @ y [N, O]."""
+    if ONE_DNN and _suits(y.t(), x.t()):
+        total += product_over_rows(x, y)
+    else:
+        total.addmm_(x.t(), y)
+
+
+def _suits(x: Tensor, weight: Tensor) -> bool:
+    if (
+        torch.compiler.is_compiling() or torch._C._is_tracing()
+    ):  # whoever reads the program wants torch's own operations
+        return False
+    work = x.numel() * weight.size(0)
+    if work < LEAST or work < LEAST_ROWS * weight.numel():
+        return False
+    plain = x.dtype == weight.dtype == torch.float32 and x.is_cpu and type(weight) in (Tensor, nn.Parameter)
+    return plain and not torch.is_autocast_enabled("cpu")  # in half precision oneDNN computes anyway
+
+
+def _multiply(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    found: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return found
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        context.save_for_backward(x, weight)
+        return _multiply(x, weight, bias)
+
+    @staticmethod
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        (x, weight), (gradient,) = context.saved_tensors, gradients
+        wants_x, wants_weight, wants_bias = context.needs_input_grad
+        rows, of_rows = x.reshape(-1, x.size(-1)), gradient.reshape(-1, gradient.size(-1))  # [N, I], [N, O]
+        return (
+            product(gradient, weight.t()) if wants_x else None,
+            product_over_rows(of_rows, rows) if wants_weight else None,  # [O, I]
+            of_rows.sum(0) if wants_bias else None,
+        )
+
+
+class Linear(nn.Linear):
+    """torch's layer, with such products."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """[.., I] → [.., O]."""
+        return product(input, self.weight, self.bias)
