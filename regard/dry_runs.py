@@ -26,6 +26,7 @@ from regard.training.distributed import ALONE
 from regard.training.log import require_tensorboard
 from regard.training.memory import GIGA, kept_for_backward, needed_memory, require_memory, whole_memory
 from regard.training.update import Objective, build_optimizer, take_update
+from regard.training.workers import count_workers, worker_memory
 
 DRY_RUN_TOKENS = 2_048  # at most, so that a large recipe is tried in seconds on a laptop
 
@@ -127,9 +128,9 @@ def dry_run(
             done = take_update(objective, optimizer, [batch], training, number, ALONE)
         losses.append(done.loss / done.tokens)
         seconds.append(time.perf_counter() - began)
-    memory = (
-        needed_memory(parameters, ema) + sum(kept.values()) * part // tokens
-    )  # the latter grows with a step's tokens
+    workers = count_workers(model, training, ALONE) - 1
+    activations = sum(kept.values()) * part // tokens  # grow with a step's tokens
+    memory = needed_memory(parameters, ema) + activations + workers * worker_memory(model)
     built = f"{parameters:,} parameters with {row.dry_run.told(sizes)}"
     mistakes, told = survey_files(settings)
     return DryRun(

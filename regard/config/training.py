@@ -62,7 +62,7 @@ class Training:
     seed: int = setting(1, most=2**63 - 1)
     """Everything random follows from it."""
     threads: int = setting(0, most=4_096, free=True)
-    """CPU threads; 0: as many as OMP_NUM_THREADS says, or one per core (shared among processes)."""
+    """CPU cores to use, on Linux each by a worker; 0: as many as OMP_NUM_THREADS says, or all (shared among processes)."""
     device: str = setting("auto", choices=("auto", "cpu", "cuda"), free=True)
     """`auto`, `cpu` or `cuda`."""
     precision: str = setting("auto", choices=("auto", "float32", "bfloat16"))

@@ -26,6 +26,7 @@ from regard.training.stopping import StopRequest
 from regard.training.trainable import Trainable
 from regard.training.training_state import Progress
 from regard.training.update import Objective, Update, autocast_of, build_optimizer, take_update
+from regard.training.workers import Workers, count_workers
 
 Found = TypeVar("Found")
 Listener: TypeAlias = Callable[[dict[str, Any]], object]
@@ -69,6 +70,7 @@ class Loop:
         self.optimizer = build_optimizer(model, settings)
         self.ema = MovingAverage(model, settings.ema) if settings.ema else None
         self.progress = folder.restore(model, self.optimizer, self.ema)
+        self.workers = Workers(self.objective, count_workers(model, settings, processes))
         self.stop = StopRequest()
         self.raised: BaseException | None = None  # by a listener
         self.took = 0.0  # seconds of the last update
@@ -76,7 +78,7 @@ class Loop:
     def run(self, log: TrainingLog) -> Outcome:
         began = time.perf_counter()
         settings = self.settings
-        with self.stop:
+        with self.stop, self.workers:
             if not self.progress.update and self.task.frame_due(0, validating=False):
                 self.keep_frame(log)  # before anything is learned
             while self.ended() is None:
@@ -112,7 +114,14 @@ class Loop:
         tell = (float(self.stop.asked), self.took)
         try:
             done = take_update(
-                self.objective, self.optimizer, parts, settings, progress.update + 1, processes, tell=tell
+                self.objective,
+                self.optimizer,
+                parts,
+                settings,
+                progress.update + 1,
+                processes,
+                tell,
+                self.workers.add_gradients,
             )
         except TrainingError as error:
             saved = self.folder.saved

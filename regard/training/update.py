@@ -83,18 +83,14 @@ def take_update(
     number: int,
     processes: Processes,
     tell: Sequence[float] = (),
+    add: Callable[..., float] | None = None,
 ) -> Update:
-    """Update `number`, counted from 1, in one process or in its share of many; each tells the others what it must."""
+    """Update `number`, counted from 1, in one process or in its share of many; each tells the others what it must. `add` is
+    another way to do what `add_gradients` does, such as with workers."""
     tokens = sum(each.tokens for each in micro_batches)
-    sums = torch.tensor([0.0, *tell], dtype=torch.float64)
     objective.train()
-    mine = range(processes.rank, len(micro_batches), processes.count)
-    for part in mine:
-        torch.manual_seed(seed_of(settings.seed, number, part))
-        with without_exchange(objective, last=part == mine[-1]):
-            loss: Loss = objective(micro_batches[part].batch)
-            (loss.smoothed * (processes.count / tokens)).backward()  # type: ignore[no-untyped-call]
-        sums[0] += loss.plain.item()
+    loss = (add or add_gradients)(objective, micro_batches, settings, number, processes)
+    sums = torch.tensor([loss, *tell], dtype=torch.float64)
     loss_sum, *told = processes.sum(sums).tolist()
     norm = clip(objective, settings.clip)
     if not (math.isfinite(loss_sum) and math.isfinite(norm)):
@@ -108,6 +104,29 @@ def take_update(
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
     return Update(number, loss_sum, tokens, norm, rate, told)
+
+
+def add_gradients(
+    objective: nn.Module,
+    micro_batches: Sequence[MicroBatch],
+    settings: Training,
+    number: int,
+    processes: Processes,
+    worker: int = 0,
+) -> float:
+    """Of the micro-batches that are this process's → the sum of their losses, without smoothing. Workers, if there are several,
+    have some rows of each, or none."""
+    tokens = sum(each.tokens for each in micro_batches)
+    mine, total = range(processes.rank, len(micro_batches), processes.count), 0.0
+    for part in mine:
+        if micro_batches[part].batch is None:
+            continue
+        torch.manual_seed(seed_of(settings.seed, number, part, *[worker] * bool(worker)))
+        with without_exchange(objective, last=part == mine[-1]):
+            loss: Loss = objective(micro_batches[part].batch)
+            (loss.smoothed * (processes.count / tokens)).backward()  # type: ignore[no-untyped-call]
+        total += loss.plain.item()
+    return total
 
 
 def clip(objective: nn.Module, limit: float) -> float:
