@@ -33,6 +33,13 @@ def numbers(answer: Any) -> list[float]:
         answer = answer.detach().tolist() if hasattr(answer, "detach") else answer.tolist()
     if isinstance(answer, Sequence) and not isinstance(answer, str):
         return [each for one in answer for each in numbers(one)]
+    if isinstance(answer, str):
+        raise WrongKindError(
+            (
+                f"Numbers are asked for, and {answer!r} is text. Write them without quotes, such as 0.5 or [1, 2].",
+                f"숫자를 묻는 문제인데 {answer!r}은(는) 텍스트입니다. 0.5나 [1, 2]처럼 따옴표 없이 쓰세요.",
+            )
+        )
     if isinstance(answer, bool | int | float):
         return [float(answer)]
     raise WrongKindError(
@@ -92,4 +99,11 @@ def result_of(function: Any, *given: Any) -> Any:
     result = function(*given)
     if result is ...:
         raise NotAnswered
+    if result is None:
+        raise WrongKindError(
+            (
+                "Your function gives nothing back. Does it end with return?",
+                "함수가 아무것도 돌려주지 않습니다. return으로 끝나는지 확인하세요.",
+            )
+        )
     return result

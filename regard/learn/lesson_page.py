@@ -41,6 +41,7 @@ def render_lesson(lesson: Lesson, parts: Iterable[Prose | Ran]) -> str:
     markdown = MarkdownIt("commonmark", {"html": True}).enable("table")
     content = "".join(markdown.render(part.text) if isinstance(part, Prose) else _cell(part) for part in parts)
     content = RELATIVE.sub(r"\1", content)
+    content = content.replace("<table>", "<table tabindex='0'>")  # one that is too wide is scrolled, also with keys
     names = lesson.exercises
     done = sum(name in read_progress().solved for name in names)
     state = SOLVED[language].format(done=done, all=len(names))

@@ -29,7 +29,7 @@ FIGURES = (".png", ".svg", ".pdf")
 TITLES = {
     "encoder": ("encoder self-attention", "인코더 셀프 어텐션"),
     "decoder": ("decoder self-attention", "디코더 셀프 어텐션"),
-    "cross": ("cross-attention", "교차 어텐션"),
+    "cross": ("cross-attention", "크로스 어텐션"),
 }
 KOREAN = {"accuracy": "정확도", "perplexity": "단어당 퍼플렉서티"}
 NOTE = (

@@ -91,12 +91,14 @@ RIGHT: dict[str, list[Any]] = {
     "10.4": [to_patches],
 }
 WRONG: dict[str, list[tuple[Any, str]]] = {
-    "1.1": [(0.75, "divided the scores"), (math.exp(3), "Divide it by the sum"), (1 / 3, "equal"), ("a", "Numbers are asked")],
+    "1.1": [(0.75, "divided the scores"), (math.exp(3), "Divide it by the sum"), (1 / 3, "equal"), ("a", "Numbers are asked"),
+            ("0.84", "without quotes"), (84.4, "per cent"), (0.88, "left out exp(0)")],
     "1.2": [(60, "largest value"), (20, "Take the mean"), (0, "1/3 each"), ([10, 20, 60], "One number")],
     "1.3": [([0, 0.5, 0.5, 0], "exactly one key"), ([0, 1, 1, 0], "sum to 2"), (1, "four weights"), ([1, 0, 0, 0], "best score")],
     "1.4": [(1 / math.log(198), "temperature"), (math.log(99), "two other keys"), (198, "logarithm"), (1, "solve for β")],
     "1.5": [
         (lambda q, k, v: k @ q, "These are the scores"),
+        (lambda q, k, v: None, "end with return"),
         (lambda q, k, v: (k @ q).softmax(0), "weights @ values"),
         (lambda q, k, v: (k @ q) @ v, "Softmax comes first"),
         (lambda q, k, v: (k @ q / 2).softmax(0) @ v, "√D"),
@@ -116,12 +118,14 @@ WRONG: dict[str, list[tuple[Any, str]]] = {
         (lambda q, k: (q @ k.T / 4).softmax(-1), "before softmax"),
     ],
     "3.1": [("encoder", "both come"), ("decoder", "keys, too"), ("x", "Answer with")],
-    "3.2": [(15, "diagonal"), (36, "whole square"), (18, "more than half"), (7, "row by row")],
-    "3.3": [([4, 7, 5], "target asks"), ([4, 7, 7], "square is self-attention"), (5, "three numbers")],
+    "3.2": [(15, "diagonal"), (36, "whole square"), (18, "more than half"), (6, "one field for each row"), (7, "row by row")],
+    "3.3": [([4, 7, 5], "target asks"), ([4, 7, 7], "square is self-attention"), (5, "three numbers"), ("4,5,7", "without quotes")],
     "3.4": [(1, "before softmax"), (0.25, "Three of the four"), (3, "1/4 each")],
     "3.5": [
         (lambda n: ~torch.ones(n, n, dtype=torch.bool).tril().triu(-1), "other way round"),
         (lambda n: torch.ones(n, n).tril(), "whole causal mask"),
+        (lambda n: None, "end with return"),
+        (lambda n: "x", "without quotes"),
         (lambda n: torch.eye(n), "only itself"),
         (lambda n: torch.ones(n, n).triu().tril(1), "one after them"),
         (lambda n: torch.ones(n), "must be [5, 5]"),

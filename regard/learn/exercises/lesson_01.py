@@ -30,6 +30,17 @@ first_weight = number_is(
         ),
     ),
     (
+        math.exp(3) / (math.exp(3) + math.exp(1)),
+        ("You left out exp(0). It is 1, not 0.", "exp(0)을 빠뜨렸습니다. 0이 아니라 1입니다."),
+    ),
+    (
+        100 * FIRST_WEIGHT,
+        (
+            "That is in per cent. A weight is a share between 0 and 1.",
+            "그것은 퍼센트입니다. 가중치는 0과 1 사이의 비율입니다.",
+        ),
+    ),
+    (
         1 / 3,
         ("All weights would be 1/3 only if all scores were equal.", "점수가 모두 같을 때만 가중치가 1/3이 됩니다."),
     ),
@@ -100,10 +111,6 @@ sharp_beta = number_is(
     (
         math.log(99),
         ("There are two other keys, not one: exp(β) / (exp(β) + 2).", "다른 키는 하나가 아니라 둘입니다: exp(β) / (exp(β) + 2)."),
-    ),
-    (
-        math.log(100),
-        ("The weight is exp(β) / (exp(β) + 1 + 1). Set it to 0.99 and solve for β.", "가중치는 exp(β) / (exp(β) + 1 + 1)입니다. 0.99와 같다고 놓고 β를 구하세요."),
     ),
     (
         198.0,

@@ -28,6 +28,7 @@ allowed = number_is(
     21.0,
     (15.0, ("You left out the diagonal. Each position may look at itself.", "대각선을 빠뜨렸습니다. 각 위치는 자기 자신을 볼 수 있습니다.")),
     (36.0, ("That is the whole square. Later positions are hidden.", "그것은 전체 칸 수입니다. 뒤의 위치는 가려집니다.")),
+    (6.0, ("That is one field for each row. Row 3 may look at three keys.", "그것은 행마다 한 칸씩 센 수입니다. 3행은 키 세 개를 볼 수 있습니다.")),
     (18.0, ("It is more than half, because the diagonal is True.", "대각선이 True이므로 절반보다 많습니다.")),
     otherwise=("Count row by row: 1 + 2 + 3 + …", "행마다 세어 보세요: 1 + 2 + 3 + …"),
 )  # fmt: skip
@@ -35,7 +36,7 @@ allowed = number_is(
 
 def cross_shape(answer: Any) -> Both | None:
     """[heads, queries, keys] = [4, 5, 7]."""
-    given = numbers(list(answer) if not isinstance(answer, int | float) else answer)
+    given = numbers(answer)
     if given == [4, 5, 7]:
         return None
     if given == [4, 7, 5]:
@@ -63,7 +64,9 @@ late_mask = number_is(
 def own_mask(answer: Any) -> Both | None:
     """The diagonal and the one below it."""
     right = torch.ones(5, 5).tril() - torch.ones(5, 5).tril(-2)
-    mask = torch.as_tensor(result_of(answer, 5)).float()
+    result = result_of(answer, 5)
+    numbers(result)  # or it says what is wrong
+    mask = torch.as_tensor(result).float()
     if tuple(mask.shape) != (5, 5):
         return (f"For n = 5 the mask must be [5, 5], and yours is {list(mask.shape)}.", f"n = 5일 때 마스크는 [5, 5]여야 합니다. 지금은 {list(mask.shape)}입니다.")  # fmt: skip
     given = numbers(mask)

@@ -47,7 +47,7 @@ RACING = Racing(
     meaning=(
         "Look for a dark diagonal with jumps where word order differs: an alignment that nobody taught. Shown is "
         "cross-attention, the mean of all layers and heads; rows are words written, columns words read.",
-        "어순이 달라지는 곳에서 끊기는 짙은 대각선을 찾아보세요. 아무도 가르치지 않은 정렬입니다. 모든 층과 헤드의 교차 어텐션을 "
+        "어순이 달라지는 곳에서 끊기는 짙은 대각선을 찾아보세요. 아무도 가르치지 않은 정렬입니다. 모든 층과 헤드의 크로스 어텐션을 "
         "평균한 것이며, 행은 쓴 단어, 열은 읽은 단어입니다.",
     ),
     work=("translating greedily", "탐욕적(greedy) 번역"),

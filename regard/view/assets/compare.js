@@ -8,8 +8,8 @@ const COMPARE = {
   },
   models: { en: "Models", ko: "모델" },
   waiting: { en: "Translating …", ko: "번역 중 …" },
-  map: { en: "Cross-attention, last layer, mean of its heads", ko: "교차 어텐션, 마지막 층, 헤드 평균" },
-  none: { en: "This model has no cross-attention.", ko: "이 모델에는 교차 어텐션이 없습니다." },
+  map: { en: "Cross-attention, last layer, mean of its heads", ko: "크로스 어텐션, 마지막 층, 헤드 평균" },
+  none: { en: "This model has no cross-attention.", ko: "이 모델에는 크로스 어텐션이 없습니다." },
   tokens: { en: "Probability of each token", ko: "토큰마다의 확률" },
 };
 

@@ -4,14 +4,14 @@
 const LOOK = {
   title: { en: "Look", ko: "살펴보기" },
   kinds: {
-    cross: { en: "Cross", ko: "교차" },
+    cross: { en: "Cross", ko: "크로스" },
     encoder: { en: "Encoder", ko: "인코더" },
     decoder: { en: "Decoder", ko: "디코더" },
   },
   meaning: {
     cross: {
       en: "Cross-attention: where in the source the decoder looked in order to write each part of the output.",
-      ko: "교차 어텐션: 디코더가 출력의 각 부분을 쓰기 위해 원문의 어디를 보았는지 나타냅니다.",
+      ko: "크로스 어텐션: 디코더가 출력의 각 부분을 쓰기 위해 원문의 어디를 보았는지 나타냅니다.",
     },
     encoder: {
       en: "Encoder self-attention: which parts of the source each part of the source looked at.",

@@ -57,7 +57,7 @@ const MOVIE = {
   map: {
     cross: {
       en: "Cross-attention: rows are tokens of the reference, columns are tokens of the source",
-      ko: "교차 어텐션: 행은 참조 번역의 토큰, 열은 원문의 토큰",
+      ko: "크로스 어텐션: 행은 참조 번역의 토큰, 열은 원문의 토큰",
     },
     encoder: {
       en: "Self-attention: rows are the tokens that look, columns those that are looked at",

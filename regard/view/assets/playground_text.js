@@ -142,7 +142,7 @@ const PRESETS = [
     value: ["3 0", "0 3", "-3 0"],
   },
   {
-    name: { en: "self-attention, causal", ko: "인과 자기 어텐션" },
+    name: { en: "self-attention, causal", ko: "인과 셀프 어텐션" },
     query: ["1 0", "0 1", "1 1"],
     key: ["1 0", "0 1", "1 1"],
     value: ["1 0", "0 1", "1 1"],

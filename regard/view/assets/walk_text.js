@@ -115,7 +115,7 @@ const percent = (number) => (reader.language === "ko" ? `${number}%` : `${number
 const WALK_PARTS = {
   start: { en: "Embedding", ko: "임베딩" },
   self: { en: "Self-attention", ko: "셀프 어텐션" },
-  cross: { en: "Cross-attention", ko: "교차 어텐션" },
+  cross: { en: "Cross-attention", ko: "크로스 어텐션" },
   feed: { en: "Feed-forward", ko: "피드포워드" },
   memory: { en: "Memory", ko: "메모리" },
   end: { en: "Next token", ko: "다음 토큰" },
