@@ -23,6 +23,7 @@ from regard.serve.app import create_app
 from regard.serve.connection import patient_for
 from regard.serve.limits import DEFAULTS, Limits
 from regard.serve.service import Served
+from regard.serve.start import _listen
 from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.language_model.generator import TextGenerator
@@ -123,16 +124,14 @@ class Running:
 
     def __init__(self, app: FastAPI, limits: Limits) -> None:
         settings = uvicorn.Config(
-            app, port=0, http=patient_for(limits.body_seconds), ws="none", log_config=None,
+            app, http=patient_for(limits.body_seconds), ws="none", log_config=None,
             timeout_graceful_shutdown=PATIENCE,
         )  # fmt: skip
         self.service = app.state.service
         self.server = uvicorn.Server(settings)
-        self.thread = threading.Thread(target=self.server.run)
-
-    @property
-    def port(self) -> int:
-        return int(self.server.servers[0].sockets[0].getsockname()[1])
+        listening = _listen("127.0.0.1", 0)  # as the command does: a socket of its own, and its properties
+        self.port = int(listening.getsockname()[1])
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listening]})
 
     @property
     def url(self) -> str:

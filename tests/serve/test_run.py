@@ -20,7 +20,8 @@ import pytest
 from regard.errors import CheckpointError, UsageError
 from regard.serve.limits import DEFAULTS, read_limits
 from regard.serve.start import name_models, serve
-from tests.serve.conftest import PATIENCE, SENTENCES, until
+from regard.tasks.translation.translator import Translator
+from tests.serve.conftest import PATIENCE, SENTENCES, running, until
 
 # Says when a translation begins, and waits for a line before it goes on. Deaf to SIGINT at birth, as a script's jobs are.
 PROGRAM = """
@@ -94,6 +95,14 @@ def test_a_stop_finishes_what_was_begun(tiny_file: Path, number: signal.Signals)
 
 
 @pytest.mark.slow
+def test_an_answer_s_body_does_not_wait_for_its_head_s_acknowledgement(tiny_translator: Translator) -> None:
+    with running({"tiny": tiny_translator}) as server, httpx.Client(base_url=server.url) as client:
+        assert client.get("/health").status_code == 200
+        [connection] = server.server.server_state.connections
+        wire = connection.transport.get_extra_info("socket")
+        assert wire.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_other_addresses_come_with_a_warning(tiny_file: Path) -> None:
     with started(tiny_file, "0.0.0.0") as (process, url):
         local = url.replace("0.0.0.0", "127.0.0.1")
