@@ -105,7 +105,7 @@ def test_a_verb_never_asks_which_task_it_is(path: Path) -> None:
 def test_every_verb_has_its_file_and_its_tests() -> None:
     from regard import cli
 
-    verbs = [command.callback.__name__ for command in cli.app.registered_commands if command.callback]
+    verbs = [command.callback.__name__ for command in cli.load_verbs().registered_commands if command.callback]
     files = {path.stem for path in COMMANDS} - {"__init__", "app"}
     assert files == {*verbs, "bench", "learn", "recipes"}
     for name in (*files, "app"):

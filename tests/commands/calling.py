@@ -12,7 +12,7 @@ import pytest
 from regard import cli
 
 ROOT = Path(__file__).parent.parent.parent
-VERBS = sorted(command.callback.__name__ for command in cli.app.registered_commands if command.callback)
+VERBS = sorted(command.callback.__name__ for command in cli.load_verbs().registered_commands if command.callback)
 SENTENCE = "Ich habe heute keine Zeit."
 GOOD, BAD = "The soup was wonderful!", "국물은 너무 실망스러웠다."
 LONG_REVIEW = " ".join([GOOD] * 30)

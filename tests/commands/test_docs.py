@@ -25,5 +25,5 @@ def test_it_opens_what_is_there_and_says_where(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(documentation, "BUILT", built)
     monkeypatch.setattr(webbrowser, "open", opened.append)
     assert regard.docs() == built
-    assert CliRunner().invoke(cli.app, ["docs", "--no-open"]).output.strip() == str(built)
+    assert CliRunner().invoke(cli.load_verbs(), ["docs", "--no-open"]).output.strip() == str(built)
     assert opened == [built.as_uri()]

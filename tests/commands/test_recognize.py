@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import regard
-from regard.cli import app
+from regard.cli import load_verbs
 from tests.tasks.shapes import LABELS, untrained, write_folders
 
 
@@ -21,7 +21,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_a_folder_a_list_and_a_broken_file(model: str, tmp_path: Path) -> None:
     folder = write_folders(tmp_path / "pictures", 12, 5)
     (folder / "bar" / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n nothing")
-    answered = CliRunner().invoke(app, ["recognize", model, str(folder), "--json"])
+    answered = CliRunner().invoke(load_verbs(), ["recognize", model, str(folder), "--json"])
     lines = [json.loads(line) for line in answered.stdout.splitlines()]
     assert answered.exit_code == 1  # one of them could not be read
     assert len(lines) == 13
@@ -29,7 +29,7 @@ def test_a_folder_a_list_and_a_broken_file(model: str, tmp_path: Path) -> None:
     assert "broken.png" in answered.stderr
     read = [each for each in lines if "label" in each]
     listed = "".join(f"{each['file']}\n" for each in read)
-    plain = CliRunner().invoke(app, ["recognize", model], input=listed)
+    plain = CliRunner().invoke(load_verbs(), ["recognize", model], input=listed)
     assert plain.exit_code == 0, plain.output
     assert [line.split("\t")[:2] for line in plain.stdout.splitlines()] == [
         [each["file"], each["label"]] for each in read
@@ -41,7 +41,7 @@ def test_a_folder_a_list_and_a_broken_file(model: str, tmp_path: Path) -> None:
 
 def test_every_label(model: str, tmp_path: Path) -> None:
     folder = write_folders(tmp_path / "pictures", 1, 5)
-    answered = CliRunner().invoke(app, ["recognize", model, str(folder / "bar" / "0000.png"), "--all"])
+    answered = CliRunner().invoke(load_verbs(), ["recognize", model, str(folder / "bar" / "0000.png"), "--all"])
     name, *pairs = answered.stdout.rstrip("\n").split("\t")
     assert name.endswith("0000.png")
     assert sorted(pairs[::2]) == list(LABELS)
