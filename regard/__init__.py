@@ -8,7 +8,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from regard.errors import RegardError
-from regard.waiting import wait_politely
 
 if TYPE_CHECKING:
     from regard.attention.scaled_dot import attend
@@ -194,7 +193,6 @@ _STAGES = ("export", "learn", "serve", "view")
 
 
 def _find(name: str) -> Any:
-    wait_politely()  # whatever is asked for first may import torch
     return getattr(import_module(f"regard.{_PLACE[name]}"), name)
 
 

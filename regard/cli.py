@@ -21,7 +21,6 @@ from regard import __version__
 from regard.allocator import keep_memory
 from regard.commands.app import app, as_typed, errors
 from regard.errors import RegardError, visible
-from regard.waiting import wait_politely
 
 # In the order that help lists them; importing its file gives the app a verb, or a group of them.
 VERBS = (
@@ -46,7 +45,6 @@ def main() -> None:
     _hear_interrupts()
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")  # before torch: large pages, some 5 % of a training step
     keep_memory()
-    wait_politely()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Like the input, whatever the terminal claims; half a surrogate pair, which an argument may hold, becomes "?".
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")

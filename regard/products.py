@@ -1,7 +1,10 @@
-"""Matrix products, by the library that computes them faster on this CPU.
+"""Matrix products, by the library that computes them faster on this CPU, and by one thread where more would not help.
 
 torch gives products in single precision to MKL, which is Intel's and uses only half the width of another maker's AVX-512 units: on an AMD
 EPYC oneDNN, which torch has on board as well, multiplies twice as fast. Both sum in 32 bits, in another order.
+
+Threads share each product and wait for each other after it. For a small model that takes as long as it saves; beside another program, which
+holds a core that one of them needs, many times as long.
 
 N rows · I inputs · O outputs
 """
@@ -10,6 +13,8 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 LEAST_ROWS, LEAST = 16, 1 << 22  # rows, and multiplications, from which on it pays to call oneDNN
+LARGE = 1 << 24  # parameters of a model from which on threads are woken
 KEPT = "64"
 """Shapes that oneDNN keeps its program for: half a megabyte each, and of texts nearly every batch has a shape of its own. Its own limit is
 1,024, of which torch has one more for each thread. It takes a third of a millisecond to write such a program."""
@@ -42,6 +48,26 @@ def maker() -> str:
 
 
 ONE_DNN = by_one_dnn()
+
+
+def is_large(model: Any) -> bool:
+    """Also what does not tell its parameters, such as another program's model."""
+    parameters = getattr(model, "parameters", None)
+    return parameters is None or sum(each.numel() for each in parameters()) >= LARGE
+
+
+@contextmanager
+def threads_that_help(model: Any) -> Iterator[None]:
+    """Inside, one thread computes a small model."""
+    threads = torch.get_num_threads()
+    if threads == 1 or is_large(model):
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

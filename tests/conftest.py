@@ -12,7 +12,7 @@ os.environ.setdefault(
 )  # before torch: toys gain nothing from threads, and lose on a busy machine
 # Toys are compared to the last token with the native engine; tests of the others name them, or take this away.
 os.environ["REGARD_ENGINE"] = "native"
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # as regard/waiting.py says; before torch, too
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # where there are threads: every core has tests of its own
 os.environ["REGARD_CACHE"] = tempfile.mkdtemp(prefix="regard-tests-")
 os.environ["REGARD_COURSE"] = tempfile.mkdtemp(prefix="regard-tests-")
 

@@ -22,7 +22,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "config": set(),
     "files": set(),
     "allocator": set(),
-    "waiting": set(),
     "notes": set(),  # a logger
     "run_log": set(),
     "cancellation": set(),

@@ -28,6 +28,7 @@ from regard.decoding.candidates import (
 from regard.decoding.options import Hypothesis, Search, SpecialTokens
 from regard.decoding.steppable import State, Steppable
 from regard.errors import UsageError
+from regard.products import threads_that_help
 
 
 def search(
@@ -57,7 +58,7 @@ def search(
     _check(limits.tolist(), special, prefixes, seeds)
     if not count:
         return []
-    with torch.inference_mode():
+    with torch.inference_mode(), threads_that_help(model):
         constraints = Constraints(special, options.no_repeat_ngram, prefixes, limits.device)
         if options.sample:
             choose = at_random(options, limits, seeds)

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 
 from regard.config import Training
 from regard.errors import ProcessError
+from regard.products import is_large
 from regard.training.distributed import ALONE, Processes, threads_of_a_process
 from regard.training.memory import whole_memory
 from regard.training.trainable import MicroBatch
@@ -37,9 +38,6 @@ from regard.training.update import add_gradients
 LINE = 64  # bytes: where a tensor begins
 OWN_MEMORY = 100 << 20  # bytes of a worker besides gradients
 SHARE_OF_MEMORY = 0.25  # that workers may take of the machine's
-LARGE = (
-    1 << 24
-)  # parameters: from here on, threads are worth it for what only the first does (adding, stepping, validating)
 ASKED_TO_STOP = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM))
 
 
@@ -64,7 +62,7 @@ class Workers:
     def __init__(self, objective: nn.Module, count: int) -> None:
         self.objective, self.count = objective, count
         self._parameters = trained(objective)
-        self._large = sum(parameter.numel() for parameter in self._parameters) >= LARGE
+        self._large = is_large(objective)  # so threads help with what only the first does: adding, stepping, validating
         self._threads = 1  # of this process, before
         self._processes: list[int] = []
         self._pipes: list[Connection] = []

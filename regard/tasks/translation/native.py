@@ -23,6 +23,7 @@ from regard.decoding.steppable import Steppable
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.ensemble import EncoderDecoderEnsemble
 from regard.models.shortlist import Shortlisted, Shortlists
+from regard.products import threads_that_help
 from regard.tasks.translation.warnings import alignment_layer, coverage
 
 CHUNK = 512  # rows of logits alive at a time
@@ -46,7 +47,7 @@ def log_probabilities(
 ) -> list[list[float]]:
     """Of each target's tokens given its source and the tokens before them, and then of its end; all in one pass."""
     wanted = torch.tensor([token for target in targets for token in (*target, END)], device=model.device)  # [N]
-    with torch.inference_mode():
+    with torch.inference_mode(), threads_that_help(model):
         states = model(*known_pairs(model, sources, targets), packed=True)  # [N, D]
         parts = zip(torch.split(states, CHUNK), torch.split(wanted, CHUNK), strict=True)
         own = [model.project(rows).log_softmax(-1).gather(-1, tokens[:, None])[:, 0] for rows, tokens in parts]
@@ -62,7 +63,8 @@ def coverages(
         return [np.mean(of_pair, 0, dtype=np.float32) for of_pair in zip(*looks, strict=True)]
     names = model.attention_names()["cross"]
     aligning = model.get_submodule(names[alignment_layer(len(names))])
-    with torch.inference_mode(), record(aligning) as seen:  # of the whole model it would hold many times as much
+    # A record of the whole model would hold many times as much.
+    with torch.inference_mode(), threads_that_help(model), record(aligning) as seen:
         model(*known_pairs(model, sources, targets))
     weights = seen["model"]["weights"].mean(1).cpu().numpy()  # [S, H, T + 1, K + 1] → [S, T + 1, K + 1]
     lengths = zip(map(len, sources), map(len, targets), strict=True)
