@@ -24,7 +24,7 @@ from torch.nn import functional
 
 LEAST_ROWS, LEAST = 16, 1 << 22  # rows, and multiplications, from which on it pays to call oneDNN
 LARGE = 1 << 24  # parameters of a model from which on threads are woken
-KEPT = "64"
+KEPT = "128"
 """Shapes that oneDNN keeps its program for: half a megabyte each, and of texts nearly every batch has a shape of its own. Its own limit is
 1,024, of which torch has one more for each thread. It takes a third of a millisecond to write such a program."""
 

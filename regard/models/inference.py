@@ -23,6 +23,7 @@ from regard.attention.multi_head import CrossAttention, SelfAttention
 from regard.attention.record import here as recording
 from regard.models.int8 import Int8Linear
 from regard.models.layers import ACTIVATIONS, DecoderLayer, EncoderLayer, Residual
+from regard.models.packed import PackedLinear
 from regard.products import LEAST_ROWS, Linear, product
 
 attend = torch.nn.functional.scaled_dot_product_attention
@@ -118,10 +119,9 @@ def _is_plain(layer: nn.Module) -> bool:
 
 
 def _is_usual(module: nn.Module) -> bool:
-    if isinstance(module, nn.Linear) and (
-        type(module) not in (nn.Linear, Linear) or module.weight.device.type != "cpu"
-    ):
-        return False
+    if isinstance(module, nn.Linear):
+        if type(module) not in (nn.Linear, Linear, PackedLinear) or module.weight.device.type != "cpu":
+            return False
     return not (module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module))
 
 
@@ -145,7 +145,7 @@ def _numbers(layer: EncoderLayer | DecoderLayer) -> InferenceLayer:
 
 
 def _product(linear: nn.Linear | Int8Linear) -> Product:
-    if isinstance(linear, Int8Linear):
+    if isinstance(linear, Int8Linear | PackedLinear):
         return linear.forward
     weight, bias = linear.weight.t(), linear.bias  # [I, O]
     few: Product = (lambda x: torch.mm(x, weight)) if bias is None else (lambda x: torch.addmm(bias, x, weight))

@@ -33,8 +33,7 @@ def copy_for_processes(thing: T, tensors: Sequence[Tensor], file: Path) -> T:
     """
     stored, memory, sent = dict[str, Tensor](), set[int](), dict[int, Any]()
     for tensor in tensors:
-        turned = tensor.dim() == 2 and not tensor.is_contiguous()  # keeps lying as decoding likes it
-        numbers = (tensor.t() if turned else tensor).detach().contiguous()
+        numbers = tensor.detach().contiguous()
         place = numbers.untyped_storage().data_ptr()
         name = f"{place} {numbers.storage_offset()} {tuple(numbers.shape)}"  # what is tied stays so
         if name not in stored:
@@ -42,7 +41,7 @@ def copy_for_processes(thing: T, tensors: Sequence[Tensor], file: Path) -> T:
                 numbers.clone() if place in memory else numbers
             )  # the format wants no two views of one memory
             memory.add(place)
-        sent[id(tensor)] = _Sent(file, name, turned, isinstance(tensor, nn.Parameter))
+        sent[id(tensor)] = _Sent(file, name, isinstance(tensor, nn.Parameter))
     save_file(stored, file)
     return deepcopy(thing, sent)
 
@@ -57,9 +56,8 @@ class _Sent:
         return _received, self.told
 
 
-def _received(file: Path, name: str, turned: bool, parameter: bool) -> Tensor:
+def _received(file: Path, name: str, parameter: bool) -> Tensor:
     tensor: Tensor = _opened(file).get_tensor(name)  # type: ignore[no-untyped-call]
-    tensor = tensor.t() if turned else tensor
     return nn.Parameter(tensor, requires_grad=False) if parameter else tensor
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from regard.models.packed import pack_weights
 from regard.models.sharing import copy_for_processes
-from regard.models.transposed import transpose_weights
 
 
 class Tied(nn.Module):
@@ -33,7 +33,7 @@ def sent(model: nn.Module, folder: Path) -> nn.Module:
 
 
 def test_what_arrives_is_the_model(tmp_path: Path) -> None:
-    for number, model in enumerate([Tied(), transpose_weights(Tied())]):
+    for number, model in enumerate([Tied(), pack_weights(Tied())]):
         (tmp_path / str(number)).mkdir()
         found = sent(model, tmp_path / str(number))
         for tensors in (nn.Module.named_parameters, nn.Module.named_buffers):

@@ -27,8 +27,8 @@ from regard.decoding.options import Engine, Hypothesis, Search
 from regard.errors import UsageError
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.int8 import in_int8
+from regard.models.packed import pack_weights
 from regard.models.shortlist import Lexicon, Shortlists
-from regard.models.transposed import transpose_weights
 from regard.tasks.task import Trained
 from regard.tasks.trained import load_trained, save_trained
 from regard.tasks.translation import workers as workers_module
@@ -131,9 +131,9 @@ def test_two_processes_write_what_one_writes(exact_translator: Translator) -> No
 
 @pytest.mark.parametrize("int8", [False, True])
 def test_processes_share_the_memory_of_the_weights(tiny_translator: Translator, int8: bool) -> None:
-    """What they get is mapped from a file, in the order that decoding likes, and is gone from the disk with them."""
+    """What they get is mapped from a file, and is gone from the disk with them."""
     model = copy.deepcopy(tiny_translator.model)
-    engine = Native(in_int8(model) if int8 else transpose_weights(model))
+    engine = Native(in_int8(model) if int8 else pack_weights(model))
     pool, given = WorkerPool(engine, workers=2), sources(tiny_translator)
     try:
         assert_same(pool.decode(given, SEARCHES[0], SETTINGS), engine.decode(given, SEARCHES[0], SETTINGS))
@@ -160,7 +160,6 @@ def seen_in_a_process() -> tuple[list[tuple[str, tuple[int, ...]]], list[str]]:
 BUSY = """
 import torch
 from regard.decoding.options import Search
-from regard.models.transposed import transpose_weights
 from regard.tasks.translation import workers as workers_module
 from regard.tasks.translation.workers import WorkerPool
 from tests.tasks.test_engines import SETTINGS, Parallel

@@ -169,8 +169,8 @@ def reason_against(settings: config.Model, device: str, shortlist: bool) -> str:
 def native_engine(trained: Trained, name: str | Path, int8: bool, shortlist: bool, workers: int) -> Native | WorkerPool:
     """Our own search, in one process or in several."""
     from regard.models.int8 import in_int8
+    from regard.models.packed import pack_weights
     from regard.models.shortlist import Shortlists
-    from regard.models.transposed import transpose_weights
     from regard.tasks.translation.native import Native
     from regard.tasks.translation.workers import WorkerPool
 
@@ -188,6 +188,6 @@ def native_engine(trained: Trained, name: str | Path, int8: bool, shortlist: boo
     if int8:
         model = in_int8(model)
     elif model.device.type == "cpu":
-        model = transpose_weights(model)
+        model = pack_weights(model)
     native = Native(model, shortlists)
     return WorkerPool(native, workers) if workers > 1 else native
