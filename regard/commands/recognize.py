@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import typer
 
 import regard
 from regard.commands.app import Device, Json, ModelName, app, counted, say, standard_input
+from regard.errors import visible
 
 
 @app.command(epilog="Examples: `regard recognize runs/x boot.png`, `ls *.jpg | regard recognize runs/x --json`")
@@ -37,7 +39,9 @@ def recognize(
             broken += 1
             say(f"regard: {answer}")
             print(
-                json.dumps({"file": name, "error": str(answer)}, ensure_ascii=False) if as_json else f"{name}\t\t",
+                json.dumps({"file": name, "error": str(answer)}, ensure_ascii=False)
+                if as_json
+                else f"{one_line(name)}\t\t",
                 flush=typed,
             )
             continue
@@ -50,9 +54,17 @@ def recognize(
 def named(files: list[Path] | None) -> Iterator[Path]:
     if files:
         return iter(files)
-    return (Path(line) for line in standard_input() if line.strip())
+    if sys.stdin.isatty():
+        return (Path(line) for line in standard_input() if line.strip())
+    # Names of files are bytes, which need be no text.
+    return (Path(os.fsdecode(line.rstrip(b"\r\n"))) for line in sys.stdin.buffer if line.strip())
+
+
+def one_line(name: str) -> str:
+    """A file may be called anything; its answer stays one line of three columns, and says nothing to the terminal."""
+    return visible(name).replace("\t", "\\t").replace("\n", "\\n")
 
 
 def in_a_line(name: str, answer: regard.Recognition, every: bool) -> str:
     pairs = list(answer.probabilities.items()) if every else list(answer.probabilities.items())[:1]
-    return "\t".join([name, *(f"{label}\t{probability:.4f}" for label, probability in pairs)])
+    return "\t".join([one_line(name), *(f"{label}\t{probability:.4f}" for label, probability in pairs)])

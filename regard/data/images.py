@@ -71,6 +71,10 @@ def open_image(file: str | Path | bytes, name: str, most_pixels: int = MOST_PIXE
     pillow = require_pillow()
     if isinstance(file, str | Path):
         path = Path(file)
+        if path.is_dir():
+            raise DataError(
+                f"{name} is a folder, without pictures ({', '.join(SUFFIXES)}) or where one picture is wanted"
+            )
         if not path.is_file():
             raise DataError(
                 f"cannot read {name}: it is {kind_of(path)}, not a file" if path.exists() else f"no file {name}"
@@ -113,12 +117,11 @@ def _of_image(image: Image, data: LabelledPictures, animated: bool) -> Seen:
     image = ImageOps.exif_transpose(image)
     if image.mode in SIXTEEN_BITS or image.mode == "I":
         image = require_pillow().fromarray((np.asarray(image, dtype=np.int64) >> 8).clip(0, 255).astype(np.uint8))
-    transparent = image.has_transparency_data
+    coloured, transparent = image.mode not in ("1", "L", "LA"), image.has_transparency_data
     if transparent:
         image = image.convert("RGBA")
         white = require_pillow().new("RGBA", image.size, "white")
         image = require_pillow().alpha_composite(white, image)
-    coloured = image.mode not in ("1", "L", "LA")
     image = image.convert("RGB" if data.colour else "L")
     resized, cropped = image.size != (data.size, data.size), image.width != image.height
     if resized:
@@ -148,8 +151,14 @@ def _of_array(array: NDArray[Any], data: LabelledPictures, name: str) -> Seen:
     if array.shape[0] * array.shape[1] > MOST_PIXELS:
         raise DataError(f"{name} is {array.shape[1]:,} × {array.shape[0]:,} pixels; at most {MOST_PIXELS:,} are read")
     if array.dtype != np.uint8:
-        if not np.issubdtype(array.dtype, np.floating) or not (array.min() >= 0 and array.max() <= 1):
+        if not np.issubdtype(array.dtype, np.floating):
             raise DataError(f"{name} holds {array.dtype}; a picture is bytes (uint8), or real numbers from 0 to 1")
+        least, most = float(array.min()), float(array.max())
+        if not 0 <= least <= most <= 1:
+            hint = "; divide them by 255" if least >= 0 and 1 < most <= 255 else ""
+            raise DataError(
+                f"{name} holds numbers from {least:g} to {most:g}; in a picture real ones are from 0 to 1{hint}"
+            )
         array = (array * 255).round().astype(np.uint8)
     if array.shape == (data.size, data.size, data.channels):
         return Seen(array)

@@ -23,7 +23,7 @@ from regard.data.corpus import locate, open_text
 from regard.data.images import MOST_PIXELS, SUFFIXES
 from regard.data.sampling import held_out
 from regard.data.tables import read_rows
-from regard.errors import DataError, did_you_mean
+from regard.errors import DataError, did_you_mean, visible
 from regard.files import below
 
 TABLES = (".tsv", ".csv", ".jsonl", ".txt")
@@ -93,6 +93,8 @@ def _folder_examples(folder: Path) -> Iterator[Example]:
     found = False
     for label in _labels_of(folder):
         for file in pictures_in(folder / label):
+            if not is_text(label):
+                raise DataError(f"the folder {folder / label} should name a label, but its name is no UTF-8; rename it")
             found = True
             yield Example(file, label, str(file))
     if not found:
@@ -101,6 +103,20 @@ def _folder_examples(folder: Path) -> Iterator[Example]:
         raise DataError(
             f"{folder} has no folders with pictures ({', '.join(SUFFIXES)}) in them, one for each label{beside}"
         )
+
+
+def is_text(name: str) -> bool:
+    """Whether a file's name, which may be any bytes, can be written down."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in name)
+
+
+def empty_labels(data: LabelledPictures, split: str) -> list[str]:
+    """Folders that should name a label, but hold no picture."""
+    (name, *more) = data.files_of(split)
+    folder = find(name, data)
+    if more or not folder.is_dir():
+        return []
+    return [visible(label) for label in _labels_of(folder) if next(pictures_in(folder / label), None) is None]
 
 
 def _labels_of(folder: Path) -> list[str]:

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from regard.config import LabelledPictures, PictureRecipe
 from regard.data.ids import SplitWriter, checksum, read_manifest
 from regard.data.images import Seen, see
-from regard.data.pictures import Example, read_split, require_label
+from regard.data.pictures import Example, empty_labels, read_split, require_label
 from regard.data.progress import progress
-from regard.errors import DataError
+from regard.errors import DataError, visible
 
 SETTINGS = ("picture", "label", "split", "quoted", "names", "size", "colour", "fit", "hold_out")
 AHEAD = 64  # pictures for each thread that are being decoded, or wait to be written
@@ -94,7 +94,9 @@ class Counts:
     def name(self, what: str, name: str) -> None:
         told = self.named.setdefault(what, [])
         if len(told) < NAMED:
-            told.append(name)
+            told.append(
+                visible(name)
+            )  # it is written down: half a surrogate pair, of a name that is no text, cannot be
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,8 @@ class Report:
     deviation: list[float]
     train: Counts
     valid: Counts
+    empty: list[str] = field(default_factory=list)
+    """Folders of data.train that hold no picture."""
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Report:
@@ -158,6 +162,8 @@ class Report:
         none = [label for label in self.labels if not self.train.labels[label]]
         once = [label for label in self.labels if self.train.labels[label] == 1]
         never = [label for label in self.labels if not self.valid.labels[label]]
+        if self.empty:
+            yield f"no picture in the folders of: {', '.join(self.empty[:SHOWN])}; these labels are not learned"
         if none:
             yield f"every training picture is broken: {', '.join(none[:SHOWN])}; these labels cannot be learned"
         if once:
@@ -183,7 +189,9 @@ def build(folder: Path, recipe: PictureRecipe, workers: int | None, show: bool) 
                 folder, split, examples, data, labels, workers, moments if train else None, trained_on
             )
     mean, deviation = moments.found()
-    return splits, Report(data.size, data.fit, data.colour, labels, mean, deviation, counts["train"], counts["valid"])
+    return splits, Report(
+        data.size, data.fit, data.colour, labels, mean, deviation, counts["train"], counts["valid"], empty_labels(data, "train")
+    )  # fmt: skip
 
 
 def label_order(seen: Iterable[str], data: LabelledPictures) -> list[str]:

@@ -14,6 +14,7 @@ import os
 import shutil
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -115,11 +116,14 @@ class Input:
 
     def stamp(self) -> dict[str, int]:
         """What tells without reading it that somebody touched it."""
-        stamps = [_stamp(path) for path in self._there()]
-        return {
-            "bytes": sum(each["bytes"] for each in stamps),
-            "modified": max((each["modified"] for each in stamps), default=0),
-        }
+        size = modified = names = 0
+        above = len(str(self.path.parent))
+        for path in self._there():
+            each = _stamp(path)
+            size, modified = size + each["bytes"], max(modified, each["modified"])
+            # A picture that is moved to another label's folder keeps its size and its date.
+            names = zlib.crc32(os.fsencode(str(path)[above:]), names)
+        return {"bytes": size, "modified": modified, "names": names}
 
     def checksum(self) -> str:
         """sha256 of the file; of many, of their names and checksums."""
@@ -127,7 +131,9 @@ class Input:
             return checksum(self.path)
         digest = hashlib.sha256()
         for path in self._there():
-            digest.update(f"{os.path.relpath(path, self.path)} {checksum(path)}\n".encode())
+            digest.update(
+                os.fsencode(f"{os.path.relpath(path, self.path)} {checksum(path)}\n")
+            )  # names may be any bytes
         return digest.hexdigest()
 
     def _there(self) -> Iterator[Path]:
@@ -220,7 +226,7 @@ def _reuse(folder: Path, builder: Builder, settings: dict[str, Any], inputs: dic
         stamps = {}
         for name, each in inputs.items():
             old, now = manifest["inputs"][name], each.stamp()
-            same = all(old[key] == now[key] for key in now)  # hashing is spared while nothing was touched
+            same = all(old.get(key) == now[key] for key in now)  # hashing is spared while nothing was touched
             if not same and each.checksum() != old["sha256"]:
                 return None
             stamps[name] = {**now, "sha256": old["sha256"]}

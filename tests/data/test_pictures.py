@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import struct
+import sys
 import zlib
 from pathlib import Path
 
@@ -70,6 +71,18 @@ def test_a_new_picture_in_a_folder_is_noticed(tmp_path: Path) -> None:
     assert len(more.train) + len(more.valid) == 31
 
 
+def test_a_picture_that_moved_to_another_label_is_noticed(tmp_path: Path) -> None:
+    """It keeps its size and its date."""
+    folder = write_folders(tmp_path / "train", 30, 1)
+    first = prepared_from(tmp_path, train=["train"])
+    (folder / "bar" / "0000.png").rename(folder / "ring" / "0000.png")
+    moved = prepared_from(tmp_path, train=["train"])
+    assert moved.checksums != first.checksums
+    assert moved.report.train.labels["ring"] + moved.report.valid.labels["ring"] == 11
+    (folder / "ring").rename(folder / "circle")
+    assert "circle" in prepared_from(tmp_path, train=["train"]).report.labels
+
+
 def test_what_is_wrong_is_counted_and_named(tmp_path: Path) -> None:
     folder = write_folders(tmp_path / "train", 30, 1)
     (folder / "bar" / "empty.png").write_bytes(b"")
@@ -99,6 +112,29 @@ def test_a_label_without_a_whole_picture_is_named(tmp_path: Path) -> None:
         (folder / "ghost" / f"{number}.png").write_bytes(b"")
     told = prepared_from(tmp_path, train=["train"]).report.lines()
     assert "every training picture is broken: ghost; these labels cannot be learned" in told
+
+
+def test_a_folder_without_a_picture_is_named(tmp_path: Path) -> None:
+    folder = write_folders(tmp_path / "train", 30, 1)
+    (folder / "ghost").mkdir()
+    (folder / "ghost" / "notes.txt").write_text("no picture")
+    report = prepared_from(tmp_path, train=["train"]).report
+    assert "ghost" not in report.labels
+    assert "no picture in the folders of: ghost; these labels are not learned" in report.lines()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere names of files are text")
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    folder = write_folders(tmp_path / "train", 30, 1)
+    (folder / "bar" / "0000.png").rename(folder / "bar" / os.fsdecode(b"\xff\xfe.png"))
+    (folder / "ring" / "0001.png").write_bytes(b"")
+    (folder / "ring" / "0001.png").rename(folder / "ring" / os.fsdecode(b"\xfd.png"))
+    first = prepared_from(tmp_path, train=["train"])
+    assert first.report.train.kept + first.report.valid.kept == 29
+    assert prepared_from(tmp_path, train=["train"]).report == first.report, "as it was written down"
+    (folder / "bar").rename(folder / os.fsdecode(b"\xfc"))
+    with pytest.raises(DataError, match="should name a label, but its name is no UTF-8; rename it"):
+        prepared_from(tmp_path, train=["train"])
 
 
 def test_a_label_that_only_the_validation_has_is_named_with_its_file(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from regard.data.pictures import Example, pictures_in
 from regard.data.pixels import decode
 from regard.errors import DataError
 from regard.models.vit import PictureClassifier
+from regard.notes import note
 from regard.tasks.image_classification.assets import PictureAssets
 from regard.tasks.image_classification.attribution import attribute, position_similarity
 from regard.tasks.image_classification.page import PictureExplanation
@@ -78,14 +79,15 @@ class Recognizer:
         self, paths: Iterable[Path], *, look_ahead: int | None = None
     ) -> Iterator[tuple[str, Recognition | DataError]]:
         """Of each picture, and of each in a folder, its path and what became of it: a mistake stops none of the others."""
-        files = (file for path in paths for file in (pictures_in(path) if path.is_dir() else (path,)))
-        examples = (Example(file, "", str(file)) for file in files)
+        examples = (Example(file, "", str(file)) for path in paths for file in _within(path))
         if look_ahead is not None:  # somebody types, and waits for each answer
             for example in examples:
                 yield example.name, self._attempt(example)
             return
         decoded = decode(examples, self.recipe.data)
         while block := list(islice(decoded, LOOK_AHEAD)):
+            for each, seen in block:
+                _note_animated(seen, each.name)
             answers = iter(self.answers([seen.pixels for _, seen in block if isinstance(seen, Seen)]))
             yield from ((each.name, seen if isinstance(seen, DataError) else next(answers)) for each, seen in block)
 
@@ -97,7 +99,9 @@ class Recognizer:
 
     def see(self, picture: Any, name: str = "") -> Pixels:
         """A picture as the model sees it: [H, W, C]."""
-        return see(picture, self.recipe.data, name).pixels
+        seen = see(picture, self.recipe.data, name)
+        _note_animated(seen, name or (str(picture) if isinstance(picture, str | Path) else "the picture"))
+        return seen.pixels
 
     def answers(self, pixels: Sequence[Pixels]) -> list[Recognition]:
         """Of pictures that were seen."""
@@ -148,3 +152,21 @@ class Recognizer:
             "updates": f"{told_count(self.provenance, 'updates'):,}",
         }
         return facts | {name: f"{value:.1f}" for name, value in told_scores(self.provenance)}
+
+
+def _within(path: Path) -> Iterator[Path]:
+    """The pictures of a folder, or the path itself: also that of a folder without any, which is then told of."""
+    if not path.is_dir():
+        yield path
+        return
+    found = False
+    for file in pictures_in(path):
+        found = True
+        yield file
+    if not found:
+        yield path
+
+
+def _note_animated(seen: Seen | DataError, name: str) -> None:
+    if isinstance(seen, Seen) and seen.animated:
+        note(f"{name} is animated; only its first picture was looked at")
