@@ -101,8 +101,9 @@ class Search:
     early_stop: bool = True
     """Beam: stop a sentence as soon as nothing still unfinished can enter the n best; the answer is the same."""
     scores: bool = True
-    """Whether anybody looks at scores. An engine whose search has none of the model's own need not compute them, then:
-    its hypotheses have the search's, and no `token_log_probabilities`."""
+    """Whether anybody looks at the probability of each token. An engine whose search knows only their sum need not compute them,
+    then: its hypotheses have the sum, up to rounding and what the forbidden tokens would have got, and no
+    `token_log_probabilities`."""
     coverage: bool = False
     """Whether somebody wants to know which source tokens were looked at, if the engine can tell by the way."""
 
@@ -140,6 +141,11 @@ class Hypothesis:
     coverage: NDArray[np.float32] | None = field(default=None, compare=False)
     """How much attention each source token got in all [K], if that was asked for and the engine told; or at least so much, where
     it leaves no word unseen."""
+
+    @property
+    def length(self) -> int:
+        """Tokens that its probability is of: the end is one of them, if it was written."""
+        return len(self.tokens) + (self.finish_reason == "end")
 
 
 def refuse_idle(given: Mapping[str, object], values: Mapping[str, object]) -> None:

@@ -88,8 +88,8 @@ class Finding:
 class CTranslate2Engine:
     """Decodes as `regard.tasks.translation.native.decode` does, by CTranslate2, with `threads` batches at a time (0: one per core).
 
-    Unless scores are asked for, nothing is scored once more, which takes up to half the time: scores are those of the
-    search, too high by what the forbidden tokens would have got, and `token_log_probabilities` stays empty.
+    Unless scores are asked for, nothing is scored once more, which takes up to half the time: `token_log_probabilities` stays empty, and
+    scores are those of the search, too high by what the forbidden tokens would have got: of a trained model hardly anything.
     """
 
     def __init__(self, folder: Path, int8: bool = False, threads: int = 0) -> None:

@@ -12,7 +12,7 @@ import torch
 
 from regard import config
 from regard.checkpoint import store_scores, unique_weights
-from regard.data.tokenizer import END
+from regard.data.tokenizer import END, PAD, START, UNKNOWN
 from regard.decoding.options import Search
 from regard.errors import CheckpointError, UsageError
 from regard.export.ctranslate2 import export_ctranslate2
@@ -22,9 +22,10 @@ from regard.tasks.task import Trained
 from regard.tasks.trained import save_trained
 from regard.tasks.translation.assets import TranslationAssets
 from regard.tasks.translation.engine import choose_engine
-from regard.tasks.translation.native import Native, coverages, decode
+from regard.tasks.translation.native import Native, coverages, decode, known_pairs
 from regard.tasks.translation.translator import Translator
 from regard.tasks.translation.warnings import is_suspect
+from regard.tasks.verbs import load
 from tests.conftest import made_up_sentences, taught
 from tests.decoding.steady import steady
 from tests.export.variants import LACKING, each_variant, require_agreement, require_same, source_ids, trained
@@ -134,14 +135,33 @@ def test_a_batch_changes_nothing(known: Trained, engine: CTranslate2Engine) -> N
     require_same(alone, engine.decode(sources, Search(), replace(settings, batch_tokens=1)))
 
 
-def test_without_exactness_only_the_scores_suffer(known: Trained, engine: CTranslate2Engine) -> None:
-    sources, settings = sentences(known), known.recipe.decoding
-    sources = [sources[place] for place in steady(known.model, sources, Search(), settings)]
-    exact, quick = (engine.decode(sources, Search(scores=scores), settings) for scores in (True, False))
-    for (left, *_), (right, *_) in zip(exact, quick, strict=True):
-        assert right.tokens == left.tokens
-        assert left.score < right.score < left.score + 0.1
-        assert right.token_log_probabilities == ()
+@pytest.mark.parametrize("beam", [1, 5])
+def test_the_search_tells_the_score_but_for_what_is_forbidden(
+    beam: int, known: Trained, engine: CTranslate2Engine
+) -> None:
+    """It shares out the probability of what is never written among the rest; otherwise its sum is that of the tokens."""
+    sources, settings, forbidden = sentences(known), known.recipe.decoding, [PAD, START, UNKNOWN]
+    sources = [sources[place] for place in steady(known.model, sources, Search(beam), settings)]
+    exact, quick = (engine.decode(sources, Search(beam, scores=scores), settings) for scores in (True, False))
+    for source, (left, *_), (right, *_) in zip(sources, exact, quick, strict=True):
+        assert (right.tokens, right.finish_reason, right.token_log_probabilities) == (left.tokens, left.finish_reason, ())
+        with torch.inference_mode():
+            states = known.model(*known_pairs(known.model, [source], [right.tokens]), packed=True)  # [T + 1, D]
+            possible = 1 - known.model.project(states).softmax(-1)[:, forbidden].sum(-1)
+        shared = -float(possible[: right.length].log().sum())
+        assert shared > 0
+        assert right.log_probability == pytest.approx(left.log_probability + shared, abs=1e-4)
+        assert right.score == pytest.approx(right.log_probability / Search().penalty(right.length), rel=1e-6)
+
+
+def test_of_a_trained_model_hardly_anything_is_forbidden() -> None:
+    texts = ["Ich habe Hunger.", "Wo wohnst du?", "Tom hat gestern ein neues Auto gekauft, weil sein altes kaputt war."]
+    demo = load("demo", task="translation", engine="ctranslate2")
+    exact, quick = (demo.translate(texts, scores=scores) for scores in (True, False))
+    assert [each.text for each in quick] == [each.text for each in exact]
+    assert [each.score for each in quick] == pytest.approx([each.score for each in exact], abs=1e-3)
+    assert [each.confidence for each in quick] == pytest.approx([each.confidence for each in exact], abs=1e-3)
+    assert all(each.confidence is not None and not each.token_log_probabilities for each in quick)
 
 
 def test_int8_is_smaller_and_leaves_the_original_alone(tiny_translator: Translator, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ POINTS = [[-2.0, 0.2], [-1.0, 0.5], [-0.1, 0.9]]
 def test_more_probable_is_never_less_confident(found: list[tuple[float, float]]) -> None:
     points = told_calibration({"confidence": calibrate(*zip(*found, strict=True))})  # type: ignore[arg-type]
     assert points is not None
-    told = [confidence(points, [each]) for each in np.linspace(-25, 0, 60)]
+    told = [confidence(points, each, 1) for each in np.linspace(-25, 0, 60)]
     assert told == sorted(told)  # type: ignore[type-var]
     assert all(each is not None and 0 <= each <= 1 for each in told)
 
@@ -36,7 +36,7 @@ def test_it_means_the_chrf_of_such_translations() -> None:
     chrf = np.clip(100 + 30 * means + random.normal(0, 10, 4_000), 0, 100)
     points = told_calibration({"confidence": calibrate(means.tolist(), chrf.tolist())})
     for mean in (-2.5, -1.5, -0.5):
-        assert confidence(points, [mean - 0.2, mean + 0.2]) == pytest.approx(1 + 0.3 * mean, abs=0.04)
+        assert confidence(points, 2 * mean, 2) == pytest.approx(1 + 0.3 * mean, abs=0.04)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_it_means_the_chrf_of_such_translations() -> None:
 )  # fmt: skip
 def test_what_a_file_says_amiss_is_not_believed(told: Any) -> None:
     assert told_calibration({"confidence": told}) is None
-    assert confidence(None, [-1.0]) is None
+    assert confidence(None, -1.0, 1) is None
 
 
 def test_too_little_text_says_nothing() -> None:
@@ -68,7 +68,9 @@ def test_a_translator_tells_it_of_texts_and_parts(tiny_translator: Translator) -
     sources, references = made_up_sentences(1, 6), made_up_sentences(2, 6)
     known = Translator(tiny_translator.model, tiny_translator.tokenizer, tiny_translator.recipe, {"confidence": POINTS})
     first, second, both = known.translate([sources[0], sources[1], f"{sources[0]} {sources[1]}"])
-    assert first.confidence == confidence(np.array(POINTS).T, first.token_log_probabilities)
+    assert first.confidence == confidence(
+        np.array(POINTS).T, sum(first.token_log_probabilities), len(first.token_log_probabilities)
+    )
     assert first.confidence is not None
     assert second.confidence is not None
     weights = [len(each.token_log_probabilities) for each in (first, second)]

@@ -55,11 +55,11 @@ def told_calibration(provenance: Mapping[str, Any]) -> NDArray[np.float64] | Non
     return points if sound else None
 
 
-def confidence(points: NDArray[np.float64] | None, log_probabilities: Sequence[float]) -> float | None:
-    """Of a translation's tokens; None where the model file does not say how to tell."""
-    if points is None or not log_probabilities:
+def confidence(points: NDArray[np.float64] | None, log_probability: float, tokens: int) -> float | None:
+    """Of a translation of so many tokens; None where the model file does not say how to tell."""
+    if points is None or not tokens:
         return None
-    return round(float(np.interp(np.mean(log_probabilities), *points)), 4)
+    return round(float(np.interp(log_probability / tokens, *points)), 4)
 
 
 def rank_correlation(left: Sequence[float], right: Sequence[float]) -> float | None:

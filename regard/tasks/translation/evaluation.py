@@ -137,7 +137,9 @@ def stream_all(
     """Each translation as it comes, with a progress bar."""
     with progress() as bar:
         line = bar.add_task("Translating", total=len(sources))
-        for translation in translator.stream(sources, beam=beam, split=split, protect=protect, truecase=truecase):
+        for translation in translator.stream(
+            sources, beam=beam, split=split, protect=protect, truecase=truecase, scores=False
+        ):
             yield translation
             bar.advance(line)
 

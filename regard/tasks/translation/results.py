@@ -110,7 +110,11 @@ def concatenate(parts: Sequence[Part], found: Sequence[Translation], glue: str) 
 
 def mean_confidence(found: Sequence[Translation]) -> float | None:
     """Of a text's parts, each counting as many times as it has tokens."""
-    known = [(each.confidence, len(each.token_log_probabilities)) for each in found if each.confidence is not None]
+    known = [
+        (each.confidence, len(each.tokens) + (each.finish_reason == "end"))
+        for each in found
+        if each.confidence is not None
+    ]
     if not known:
         return None
     return round(sum(value * tokens for value, tokens in known) / sum(tokens for _, tokens in known), 4)

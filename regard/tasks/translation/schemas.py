@@ -34,8 +34,8 @@ class TranslateRequest(Asked):
         True, description="Read what is all in capitals, or all in small letters, in the case that the model knows."
     )
     scores: bool = Field(
-        True,
-        description="Answer exact scores; false: where that saves time, leave out those of tokens and the confidence.",
+        False,
+        description="Answer the log-probability of each token; else they are left out where that saves time.",
     )
     warnings: bool = Field(False, description="Also answer what speaks against a translation.")
     attention: bool = Field(False, description="Also answer every attention weight.")
@@ -68,7 +68,7 @@ class Translated(Answered):
     text: str
     score: float = Field(description="Log-probability after the length penalty; compare it within one source.")
     tokens: list[str] = Field(description="The tokens that were written.")
-    token_log_probabilities: list[float] = Field(description="Of each token, then of the end if it was written.")
+    token_log_probabilities: list[float] = Field(description="Of each token, then of the end if it was written; none where `scores` were not asked for and cost time.")
     finish_reason: Literal["end", "length", "empty"]
     parts: int = Field(description="How many parts the text was translated in.")
     confidence: float | None = Field(

@@ -255,7 +255,7 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
             token_log_probabilities=list(hypothesis.token_log_probabilities),
             finish_reason=hypothesis.finish_reason,
             warnings=[*(doubted or ()), *lost] if lost else doubted,
-            confidence=confidence(self._calibration, hypothesis.token_log_probabilities),
+            confidence=confidence(self._calibration, hypothesis.log_probability, hypothesis.length),
         )
 
     @property
