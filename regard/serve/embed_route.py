@@ -56,7 +56,9 @@ def add_embed(app: FastAPI, service: Service) -> None:
         service.check_texts(asked.text, service.limits.classified_characters)
         pool = model.check_pool(asked.pool)
         run, key = partial(vectors, model, pool), ("embed", name, pool)
-        costs = await service.costs(partial(model.embed_cost, asked.text), "Send fewer or shorter texts at a time.")
+        costs = await service.costs(
+            partial(model.embed_cost, asked.text), "Send fewer or shorter texts at a time.", asked.text
+        )
         jobs = [Job(key, text, cost, run) for text, cost in zip(asked.text, costs, strict=True)]
         found = await service.answers(request, jobs)
         embedded.inc(len(found))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -33,9 +34,14 @@ class Word(NamedTuple):
 
 def words_of(tokens: Sequence[str], *, punctuation_apart: bool = True) -> list[Word]:
     """The words that tokens make up; each special token is one of its own. Without "▁" anywhere, each token is."""
+    return list(_words_of(tuple(tokens), punctuation_apart))
+
+
+@lru_cache(maxsize=64)  # who looks at a sentence asks for its words several times
+def _words_of(tokens: tuple[str, ...], punctuation_apart: bool) -> tuple[Word, ...]:
     spaced = any(token.startswith(SPACE) for token in tokens)
     starts = [place for place in range(len(tokens)) if place == 0 or _begins(tokens, place, spaced, punctuation_apart)]
-    return [Word(first, end) for first, end in pairwise([*starts, len(tokens)])]
+    return tuple(Word(first, end) for first, end in pairwise([*starts, len(tokens)]))
 
 
 def _begins(tokens: Sequence[str], place: int, spaced: bool, punctuation_apart: bool) -> bool:
@@ -51,6 +57,7 @@ def _begins(tokens: Sequence[str], place: int, spaced: bool, punctuation_apart: 
     return punctuation_apart and is_punctuation(token) != is_punctuation(before)
 
 
+@lru_cache(maxsize=1 << 14)  # of a vocabulary's tokens, which come again and again
 def is_punctuation(token: str) -> bool:
     """Whether nothing in it is a letter, a digit or a byte of one."""
     text = token.strip(SPACE)
@@ -80,7 +87,12 @@ def text_of(tokens: Sequence[str]) -> str:
 
 def texts_of(tokens: Sequence[str]) -> list[str]:
     """Each word as one reads it."""
-    return [text_of(tokens[word.first : word.end]) for word in words_of(tokens)]
+    return list(_texts_of(tuple(tokens)))
+
+
+@lru_cache(maxsize=64)
+def _texts_of(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(text_of(tokens[word.first : word.end]) for word in _words_of(tokens, True))
 
 
 def merge(weights: NDArray[np.float64], queries: Sequence[Word], keys: Sequence[Word]) -> NDArray[np.float64]:
@@ -113,5 +125,7 @@ def _times(words: Sequence[str], place: int, length: int) -> int:
     run, times = words[place : place + length], 1
     while words[place + times * length : place + (times + 1) * length] == run:
         times += 1
+    if times == 1:
+        return 1
     letters = sum(letter.isalpha() for word in run for letter in word)
     return times if letters * times > 2 or times >= ENDLESS else 1

@@ -27,7 +27,9 @@ def add_routes(app: FastAPI, service: Service) -> None:
         name, classifier = service.find(asked.model, task)
         service.check_texts(asked.text, service.limits.classified_characters)
         run, key = partial(classifications, classifier), ("classify", name)
-        costs = await service.costs(partial(classifier.cost, asked.text), "Send fewer or shorter texts at a time.")
+        costs = await service.costs(
+            partial(classifier.cost, asked.text), "Send fewer or shorter texts at a time.", asked.text
+        )
         jobs = [Job(key, text, cost, run) for text, cost in zip(asked.text, costs, strict=True)]
         found = await service.answers(request, jobs)
         classified.inc(len(found))

@@ -40,7 +40,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         options |= {"max_new_tokens": new, "stop": tuple(asked.stop)}
         if asked.stream and len(asked.prompt) > 1:
             raise Refusal(422, f"only one prompt can be streamed, and {len(asked.prompt)} were given.")
-        costs = await service.costs(partial(writer.cost, asked.prompt, **options), REMEDY)
+        costs = await service.costs(partial(writer.cost, asked.prompt, **options), REMEDY, asked.prompt)
         if asked.stream:
             tell = partial(generation_told, writer, options, name)
             [prompt] = asked.prompt

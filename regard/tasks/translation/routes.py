@@ -46,7 +46,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
         if asked.stream and (len(asked.text) > 1 or asked.nbest > 1 or asked.attention):
             raise Refusal(422, "what can be streamed is the translation of one text, without nbest and attention.")
         count = partial(_costs, service, translator, options, asked.attention, asked.text)
-        costs = await service.costs(count, REMEDY)
+        costs = await service.costs(count, REMEDY, None if asked.attention else asked.text)
         if asked.stream:
             [text], [cost] = asked.text, costs
             tell = partial(translation_told, translator, options, name)
@@ -69,7 +69,7 @@ def add_routes(app: FastAPI, service: Service) -> None:
             raise Refusal(422, f"{counts}; they go in pairs.")
         run, key = partial(scores, translator, asked.to), ("score", name, asked.to)
         count = partial(score_costs, translator, asked.to, asked.source, asked.target)
-        costs = await service.costs(count, "Send fewer or shorter pairs at a time.")
+        costs = await service.costs(count, "Send fewer or shorter pairs at a time.", [*asked.source, *asked.target])
         pairs = zip(asked.source, asked.target, strict=True)
         jobs = [Job(key, pair, cost, run) for pair, cost in zip(pairs, costs, strict=True)]
         found = await service.answers(request, jobs)

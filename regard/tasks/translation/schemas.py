@@ -68,7 +68,9 @@ class Translated(Answered):
     text: str
     score: float = Field(description="Log-probability after the length penalty; compare it within one source.")
     tokens: list[str] = Field(description="The tokens that were written.")
-    token_log_probabilities: list[float] = Field(description="Of each token, then of the end if it was written; none where `scores` were not asked for and cost time.")
+    token_log_probabilities: list[float] = Field(
+        description="Of each token, then of the end if it was written; none where `scores` were not asked for and cost time."
+    )
     finish_reason: Literal["end", "length", "empty"]
     parts: int = Field(description="How many parts the text was translated in.")
     confidence: float | None = Field(

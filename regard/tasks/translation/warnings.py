@@ -81,10 +81,10 @@ def unseen_words(
 ) -> list[tuple[int, ...]]:
     """Runs of source words that were hardly looked at, by the coverage [K] of the tokens; only words that `counts`, unless
     given those with a letter or digit, are among them."""
-    texts, counts = texts_of(list(source_tokens)), counts or _matters
+    texts, counts, each = texts_of(source_tokens), counts or _matters, covered.tolist()
     amounts = [
-        float(covered[word.first : word.end].mean()) if counts(text) else np.inf
-        for word, text in zip(words_of(list(source_tokens)), texts, strict=True)
+        sum(each[word.first : word.end]) / (word.end - word.first) if counts(text) else np.inf
+        for word, text in zip(words_of(source_tokens), texts, strict=True)
     ]
     runs = []
     for low, group in groupby(range(len(amounts)), key=lambda number: amounts[number] < TOGETHER):
@@ -101,13 +101,13 @@ def is_suspect(covered: NDArray[np.floating[Any]], source_tokens: Sequence[str])
 
 def spelled_words(tokens: Sequence[str]) -> list[tuple[int, ...]]:
     """Words with a character that the model reads byte by byte: it can hardly know what they mean."""
-    words = enumerate(words_of(list(tokens)))
+    words = enumerate(words_of(tokens))
     return [(number,) for number, word in words if any(is_byte(token) for token in tokens[word.first : word.end])]
 
 
 def repeated_words(tokens: Sequence[str]) -> list[tuple[int, ...]]:
     """Runs of output words that say the same again."""
-    return [tuple(range(first, first + length * times)) for first, length, times in repeated(texts_of(list(tokens)))]
+    return [tuple(range(first, first + length * times)) for first, length, times in repeated(texts_of(tokens))]
 
 
 def doubts(
@@ -117,7 +117,7 @@ def doubts(
     usual_ratio: tuple[float, float] = USUAL_RATIO,
 ) -> list[Doubt]:
     """All reasons to mistrust one translation; without attention, those that need none."""
-    texts = {"source": texts_of(list(source_tokens)), "target": texts_of(list(target_tokens))}
+    texts = {"source": texts_of(source_tokens), "target": texts_of(target_tokens)}
 
     def doubt(kind: Kind, side: Literal["source", "target"], words: Sequence[int]) -> Doubt:
         return Doubt(kind, side, tuple(words), " ".join(texts[side][number] for number in words))
