@@ -144,7 +144,11 @@ def test_the_search_tells_the_score_but_for_what_is_forbidden(
     sources = [sources[place] for place in steady(known.model, sources, Search(beam), settings)]
     exact, quick = (engine.decode(sources, Search(beam, scores=scores), settings) for scores in (True, False))
     for source, (left, *_), (right, *_) in zip(sources, exact, quick, strict=True):
-        assert (right.tokens, right.finish_reason, right.token_log_probabilities) == (left.tokens, left.finish_reason, ())
+        assert (right.tokens, right.finish_reason, right.token_log_probabilities) == (
+            left.tokens,
+            left.finish_reason,
+            (),
+        )
         with torch.inference_mode():
             states = known.model(*known_pairs(known.model, [source], [right.tokens]), packed=True)  # [T + 1, D]
             possible = 1 - known.model.project(states).softmax(-1)[:, forbidden].sum(-1)
