@@ -23,8 +23,7 @@ from regard.attention.multi_head import CrossAttention, SelfAttention
 from regard.attention.record import here as recording
 from regard.models.int8 import Int8Linear
 from regard.models.layers import ACTIVATIONS, DecoderLayer, EncoderLayer, Residual
-from regard.models.packed import PackedLinear
-from regard.products import LEAST_ROWS, Linear, product
+from regard.products import LEAST_ROWS, Linear, PackedLinear, product
 
 attend = torch.nn.functional.scaled_dot_product_attention
 Product = Callable[[Tensor], Tensor]

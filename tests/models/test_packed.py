@@ -13,7 +13,8 @@ from torch import nn
 
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.int8 import in_int8
-from regard.models.packed import LITTLE, PackedLinear, pack_weights
+from regard.models.packed import pack_weights
+from regard.products import LITTLE, PackedLinear
 from tests.models.small import RIVALS, TAKEN_OUT, ragged, small_model
 
 
