@@ -360,8 +360,56 @@ interface PaintingPage {
   grid: number;
   /** [layers, heads, cells, words] */
   weights: Packed;
-  /** [words, rows, columns], bits */
-  left_out: Packed;
+  /** [words, rows, columns], bits; a page that paints by itself does not compute it. */
+  left_out: Packed | null;
+}
+
+/** A page whose painter is inside: regard/tasks/text_to_image/live_page.py. */
+interface PaintingInside {
+  title: string;
+  facts: Record<string, string>;
+  inside: { program: string; model: PortablePainting; caption: string };
+}
+
+/** regard/tasks/text_to_image/live_page.py */
+interface PortablePainting {
+  settings: NetworkSettings;
+  weights: PackedWeights;
+  tokenizer: { joint?: string; source?: string };
+  stage: PictureStage;
+}
+
+/** What turns codes into a picture. */
+interface PictureStage {
+  grid: number;
+  blocks: number;
+  halvings: number;
+  /** Of each number of a code; none: a codebook is among the weights. */
+  levels: number[];
+  weights: PackedWeights;
+}
+
+interface PaintRequest {
+  caption: string;
+  guidance: number;
+  temperature: number;
+  top_p: number;
+  seed: number;
+}
+
+interface PaintedPicture {
+  codes: number[];
+  pixels: { shape: number[]; values: number[] };
+  words: string[];
+  cut: boolean;
+  /** [layers, heads, cells, words] */
+  weights: PackedNumbers;
+}
+
+type PainterAnswer = { id: number; painted: PaintedPicture } | { id: number; error: string };
+interface PainterPort {
+  onmessage: (event: { data: { model: PortablePainting } | { id: number; paint: PaintRequest } }) => void;
+  postMessage: (answer: PainterAnswer) => void;
 }
 
 // The page of learning curves: regard/view/curve.py.

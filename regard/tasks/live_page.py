@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from regard.errors import UsageError
-from regard.tasks.task import Task
+from regard.tasks.task import Seen, Task
 from regard.view.document import write_document
 from regard.view.portable import render_live
 
@@ -38,8 +38,10 @@ class LivePage:
         return self.model
 
 
-def live_page(row: Task, model: Any, name: str, text: str | None) -> LivePage:
+def live_page(row: Task, model: Any, name: str, text: str | None) -> Seen:
     """Of a loaded model."""
+    if row.live_page is not None:
+        return row.live_page(model, name, text)
     box = row.glass_box
     if box is None or box.portable is None:
         raise UsageError(f"{name} cannot run inside a page: models of the task {row.name!r} cannot yet")

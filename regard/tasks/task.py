@@ -273,6 +273,8 @@ class Task:
     examples: Callable[..., Sequence[Judged]] | None = None
     """(A loaded model, its name, the folder of its data if somebody named one, and files as options of its own) → test sets in
     memory, at least one."""
+    live_page: Callable[[Any, str, str | None], Seen] | None = None
+    """(A loaded model, its name, a text or None) → a page with the model inside, if that is none of a glass box."""
     glass_box: GlassBox | None = None
     """How a server looks into its models."""
     judge: Judge | None = None

@@ -29,6 +29,7 @@ PROGRAM = (
     "transformer",
     "stacked_layers",
     "search",
+    "sampling",
     "scene_parts",
     "translation",
     "language_model",
@@ -48,9 +49,9 @@ def render_live(told: Mapping[str, Any], model: Mapping[str, Any], text: str = "
     return render([], None, live)
 
 
-def program() -> str:
+def program(scripts: Iterable[str] = PROGRAM) -> str:
     """What the thread runs, as text."""
-    return "\n".join(('"use strict";', *(asset(f"{name}.js") for name in PROGRAM)))
+    return "\n".join(('"use strict";', *(asset(f"{name}.js") for name in scripts)))
 
 
 def pack_weights(model: nn.Module) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import pytest
 from regard.experiments.race import page as race
 from regard.serve import app
 from regard.tasks.image_classification import page as picture
+from regard.tasks.text_to_image import live_page as painter
 from regard.tasks.text_to_image import page as painting
 from regard.view import curve, playground, portable, scenes
 from regard.view import map as vector_map
@@ -23,6 +24,8 @@ PAGES = {
     "map": vector_map.SCRIPTS,
     "picture": (*picture.SCRIPTS, "report"),
     "painting": painting.SCRIPTS,
+    "painting_inside": painter.INSIDE_SCRIPTS,
+    "painter": painter.PROGRAM,
     "ask": app.ASK_SCRIPTS,
     "report": ("report",),
     "playground": playground.SCRIPTS,

@@ -28,6 +28,7 @@ from regard.models.text_to_image import TextToImage
 from regard.tasks.text_to_image.assets import PaintingAssets
 from regard.tasks.text_to_image.captions import caption_ids, no_caption
 from regard.tasks.texts import Texts, described, shown
+from regard.view.words import text_of
 
 if TYPE_CHECKING:  # what an extra installs
     from PIL.Image import Image
@@ -263,11 +264,10 @@ class Painter:
     def words_of(self, caption: str) -> list[tuple[str, list[int]]]:
         """The caption's words, and the positions of each one's tokens in its row of ids."""
         ids = self.tokenizer.encode(caption)[: self.model.caption_positions - 3]
-        words: list[tuple[str, list[int]]] = []
-        for place, token in enumerate(self.tokenizer.tokens(ids, "source"), start=1):  # after START
+        tokens = self.tokenizer.tokens(ids, "source")
+        words: list[list[int]] = []
+        for place, token in enumerate(tokens, start=1):  # after START
             if token.startswith("▁") or not words:
-                words.append((token.lstrip("▁"), [place]))
-            else:
-                word, places = words[-1]
-                words[-1] = (word + token, [*places, place])
-        return words
+                words.append([])
+            words[-1].append(place)
+        return [(text_of([tokens[place - 1] for place in places]), places) for places in words]

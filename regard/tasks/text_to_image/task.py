@@ -20,6 +20,7 @@ from regard.models.text_to_image import TextToImage
 from regard.tasks.task import DryRunner, Task, Trained
 from regard.tasks.text_to_image import verbs
 from regard.tasks.text_to_image.assets import PaintingAssets
+from regard.tasks.text_to_image.live_page import live_page
 from regard.tasks.text_to_image.painter import Painter
 from regard.tasks.text_to_image.training import PaintingTraining, dry_run_batch, dry_run_loss, dry_run_sizes
 from regard.tasks.trained import load_trained
@@ -112,4 +113,5 @@ TASK = Task(
     ask=ask,
     evaluate=verbs.evaluate,
     view=verbs.view,
+    live_page=live_page,
 )

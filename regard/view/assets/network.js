@@ -2,6 +2,7 @@
 // A sequence is a list of rows, one Float32Array per position. Shapes: [Q] positions · [D] width · [H] heads · [E] of a head.
 
 /** @typedef {Float32Array[]} Rows */
+/** @typedef {{ key: Rows, value: Rows }} KeyValue */
 /** @typedef {{ off: Record<string, number[]>, temperature: number, hard: boolean }} Changes */
 /** @typedef {Map<string, Record<string, PlainTensor>>} Record_ */
 

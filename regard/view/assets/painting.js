@@ -1,14 +1,27 @@
 // The page of a picture that was painted from a caption: the picture as it forms, where each word was looked at, and which words
 // each cell looked at.
 
-/** @type {PaintingPage} */
-const seen = JSON.parse(element("data").textContent);
-const { words, grid } = seen;
-const CELLS = grid * grid;
+/** @type {PaintingPage | PaintingInside} */
+const given = JSON.parse(element("data").textContent);
+// What is shown: a page with the painter inside has nothing at first.
+/** @type {{ painted: PaintingPage | null }} */
+const showing = { painted: "inside" in given ? null : given };
+function picture() {
+  if (!showing.painted) throw new Error("nothing is painted yet");
+  return showing.painted;
+}
+const cellsOf = () => [...Array(picture().grid ** 2).keys()];
+// What stands above the picture: where a page with the painter inside asks for a caption.
+/** @type {{ draw: () => HTMLElement[] }} */
+const above = { draw: () => [] };
 const SAYS = {
   caution: {
     en: "Attention shows where information may flow. It is not by itself an explanation: compare it with what leaving the word out costs.",
     ko: "어텐션은 정보가 흐를 수 있는 곳을 보여 줄 뿐, 그 자체로 설명은 아닙니다. 단어를 뺐을 때의 손실과 비교해 보세요.",
+  },
+  plain: {
+    en: "Attention shows where information may flow. It is not by itself an explanation: `regard view` without --live also shows what leaving each word out costs.",
+    ko: "어텐션은 정보가 흐를 수 있는 곳을 보여 줄 뿐, 그 자체로 설명은 아닙니다. --live 없이 `regard view`를 쓰면 단어를 뺐을 때의 손실도 볼 수 있습니다.",
   },
   picture: { en: "The picture, code by code", ko: "코드 하나씩 그려지는 그림" },
   hint: {
@@ -31,13 +44,13 @@ const SAYS = {
   map: { en: "Heat map of the chosen word over the picture", ko: "고른 단어의 히트맵" },
 };
 /** @type {Record<string, string>} */
-const FACTS = { parameters: "매개변수", codes: "코드(종류)", seed: "시드", command: "명령" };
+const FACTS = { parameters: "매개변수", codes: "코드(종류)", weights: "가중치", seed: "시드", command: "명령" };
 
 /** @type {{ word: number, cell: number, painted: number, map: "attention" | "leftOut", layer: number | null, head: number | null }} */
 const chosen = {
-  word: Math.max(0, words.length - 1),
+  word: showing.painted ? Math.max(0, showing.painted.words.length - 1) : 0,
   cell: 0,
-  painted: CELLS,
+  painted: showing.painted ? showing.painted.grid ** 2 : 0,
   map: "attention",
   layer: null,
   head: null,
@@ -49,7 +62,7 @@ const some = (count, one) => (one === null ? [...Array(count).keys()] : [one]);
 // How much a cell looked at a word, the mean over what was not chosen.
 /** @type {(cell: number, word: number) => number} */
 function share(cell, word) {
-  const weights = tensorOf(seen.weights);
+  const weights = tensorOf(picture().weights);
   const [layers, heads] = weights.shape;
   const pairs = some(layers, chosen.layer).flatMap((layer) => some(heads, chosen.head).map((head) => [layer, head]));
   return pairs.reduce((sum, [layer, head]) => sum + weights.number(layer, head, cell, word), 0) / pairs.length;
@@ -57,21 +70,27 @@ function share(cell, word) {
 
 // The chosen word's map: a number for each cell.
 const heat = () => {
-  if (chosen.map === "attention") return [...Array(CELLS).keys()].map((cell) => share(cell, chosen.word));
-  const bits = tensorOf(seen.left_out);
-  return [...Array(CELLS).keys()].map((cell) => bits.number(chosen.word, Math.floor(cell / grid), cell % grid));
+  const { left_out: leftOut, grid } = picture();
+  if (chosen.map === "attention" || !leftOut) return cellsOf().map((cell) => share(cell, chosen.word));
+  const bits = tensorOf(leftOut);
+  return cellsOf().map((cell) => bits.number(chosen.word, Math.floor(cell / grid), cell % grid));
 };
 
 /** @type {(value: number) => string} */
 const told = (value) => (chosen.map === "attention" ? `${(100 * value).toFixed(1)} %` : value.toFixed(2));
 
 function header() {
-  const facts = Object.entries(seen.facts).map(([name, value]) => [
+  const facts = Object.entries((showing.painted ?? given).facts).map(([name, value]) => [
     reader.language === "ko" ? (FACTS[name] ?? name) : name === "codes" ? "codes (kinds)" : name,
-    value,
+    reader.language === "ko" ? value.replace(/^8 bits$/, "8비트") : value,
   ]);
   element("header").replaceChildren(
-    make("div", { class: "title" }, make("h1", { dir: "auto" }, seen.caption), languageButtons(drawAll)),
+    make(
+      "div",
+      { class: "title" },
+      make("h1", { dir: "auto" }, showing.painted?.caption ?? given.title),
+      languageButtons(drawAll),
+    ),
     make(
       "dl",
       { class: "facts" },
@@ -83,7 +102,8 @@ function header() {
 // As far as it is painted; the rest stays paper.
 /** @type {(canvas: HTMLCanvasElement) => void} */
 function paint(canvas) {
-  const [height, width, channels] = seen.pixels.shape;
+  const { pixels, grid } = picture();
+  const [height, width, channels] = pixels.shape;
   canvas.width = width;
   canvas.height = height;
   const pen = penOf(canvas);
@@ -92,7 +112,7 @@ function paint(canvas) {
     for (let column = 0; column < width; column += 1) {
       const cell = Math.floor((row * grid) / height) * grid + Math.floor((column * grid) / width);
       const at = (row * width + column) * channels;
-      const values = seen.pixels.values;
+      const values = pixels.values;
       const colour = channels === 3 ? [values[at], values[at + 1], values[at + 2]] : Array(3).fill(values[at]);
       image.data.set([...colour, cell < chosen.painted ? 255 : 0], (row * width + column) * 4);
     }
@@ -108,7 +128,7 @@ const pictureSection = () =>
     make(
       "div",
       { class: "words", role: "toolbar", "aria-label": say(SAYS.attention), dir: "auto" },
-      ...words.map((word, place) =>
+      ...picture().words.map((word, place) =>
         make(
           "button",
           {
@@ -126,15 +146,15 @@ const pictureSection = () =>
     make(
       "div",
       { class: "pictures" },
-      make("figure", {}, make("canvas", { id: "picture", role: "img", "aria-label": seen.caption }), player()),
+      make("figure", {}, make("canvas", { id: "picture", role: "img", "aria-label": picture().caption }), player()),
       make(
         "figure",
         {},
         make(
           "div",
-          { class: "over", id: "map", role: "img", "aria-label": say(SAYS.map), style: { "--grid": grid } },
+          { class: "over", id: "map", role: "img", "aria-label": say(SAYS.map), style: { "--grid": picture().grid } },
           make("canvas", { id: "under", "aria-hidden": true }),
-          ...[...Array(CELLS).keys()].map((cell) =>
+          ...cellsOf().map((cell) =>
             make("span", {
               class: "cell",
               data: { cell },
@@ -159,7 +179,7 @@ const player = () =>
       type: "range",
       id: "painted",
       min: 0,
-      max: CELLS,
+      max: picture().grid ** 2,
       value: chosen.painted,
       "aria-label": say(SAYS.painted),
       oninput: ({ currentTarget }) => select({ painted: Number(currentTarget.value) }),
@@ -168,16 +188,16 @@ const player = () =>
   );
 
 function play() {
-  let painted = 0;
+  let count = 0;
   const timer = setInterval(() => {
-    select({ painted });
-    painted += 1;
-    if (painted > CELLS) clearInterval(timer);
+    select({ painted: count });
+    count += 1;
+    if (count > picture().grid ** 2) clearInterval(timer);
   }, 40);
 }
 
 function choosers() {
-  const [layers, heads] = seen.weights.shape;
+  const [layers, heads] = picture().weights.shape;
   /** @type {(name: "layer" | "head", count: number, all: Both) => HTMLElement} */
   const chooser = (name, count, all) =>
     make(
@@ -204,7 +224,7 @@ function choosers() {
         onchange: ({ currentTarget }) => select({ map: currentTarget.value === "leftOut" ? "leftOut" : "attention" }),
       },
       make("option", { value: "attention", selected: chosen.map === "attention" }, say(SAYS.attention)),
-      make("option", { value: "leftOut", selected: chosen.map === "leftOut" }, say(SAYS.leftOut)),
+      picture().left_out && make("option", { value: "leftOut", selected: chosen.map === "leftOut" }, say(SAYS.leftOut)),
     ),
     chooser("layer", layers, SAYS.every),
     chooser("head", heads, SAYS.mean),
@@ -212,6 +232,7 @@ function choosers() {
 }
 
 function lookedPart() {
+  const { words, grid } = picture();
   const shares = words.map((word, place) => ({ word, share: share(chosen.cell, place) }));
   const rest = 1 - shares.reduce((sum, each) => sum + each.share, 0);
   return [
@@ -235,12 +256,13 @@ function lookedPart() {
 function drawMap() {
   paint(/** @type {HTMLCanvasElement} */ (element("picture")));
   const under = /** @type {HTMLCanvasElement} */ (element("under"));
-  const painted = chosen.painted;
-  chosen.painted = CELLS;
+  const { words, grid } = picture();
+  const shown = chosen.painted;
+  chosen.painted = grid ** 2;
   paint(under);
-  chosen.painted = painted;
-  element("count").textContent = `${painted} / ${CELLS}`;
-  /** @type {HTMLInputElement} */ (element("painted")).value = String(painted);
+  chosen.painted = shown;
+  element("count").textContent = `${shown} / ${grid ** 2}`;
+  /** @type {HTMLInputElement} */ (element("painted")).value = String(shown);
   const values = heat();
   const most = Math.max(...values, 1e-9);
   /** @type {NodeListOf<HTMLElement>} */
@@ -267,10 +289,10 @@ function select(change) {
 
 function drawAll() {
   document.documentElement.lang = reader.language;
-  element("caution").textContent = say(SAYS.caution);
   header();
-  element("sections").replaceChildren(pictureSection());
-  drawMap();
+  element("sections").replaceChildren(...above.draw(), ...(showing.painted ? [pictureSection()] : []));
+  element("caution").textContent = say(showing.painted?.left_out === null ? SAYS.plain : SAYS.caution);
+  if (showing.painted) drawMap();
 }
 
-drawAll();
+if (showing.painted) drawAll();

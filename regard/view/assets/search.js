@@ -1,7 +1,5 @@
 // Greedy and beam search of one sentence, by the rules of regard/decoding/search.py; it remembers its steps to be looked at.
 
-const [PAD_ID, START_ID, END_ID, UNKNOWN_ID] = [0, 1, 2, 3];
-
 /**
  * @typedef {{ tokens: number[], total: number, past: KeyValue[] }} Hypothesis what is being written
  * @typedef {{ parent: number, token: number, log_probability: number, total: number, score: number }} Candidate

@@ -1,6 +1,7 @@
 // Text ↔ ids as SentencePiece does it, from the very model that a model file carries: its protocol buffer is read here.
 // Normalisation by the model's own table, byte-pair merges or the most probable tokens, bytes for what has no token.
 
+const [PAD_ID, START_ID, END_ID, UNKNOWN_ID] = [0, 1, 2, 3];
 const PIECE = { normal: 1, unknown: 2, control: 3, user: 4, unused: 5, byte: 6 };
 const KIND = { unigram: 1, bpe: 2, word: 3, character: 4 };
 const SPACE_SIGN = "▁";

@@ -16,8 +16,14 @@ class StackedLayers extends Network {
   // → its state [D].
   /** @type {(id: number, past: KeyValue[]) => Float32Array} */
   step(id, past) {
+    return this.advance(this.embed([id], "embedding", past[0].key.length), past);
+  }
+
+  // The same of a position that is embedded already [1, D].
+  /** @type {(embedded: Rows, past: KeyValue[]) => Float32Array} */
+  advance(embedded, past) {
     const length = past[0].key.length;
-    let x = this.embed([id], "embedding", length); // [1, D]
+    let x = embedded;
     for (let number = 0; number < this.settings.layers; number++) {
       const layer = `layers.${number}`;
       const name = `${layer}.self_attention`;

@@ -1,7 +1,5 @@
 // The Transformer of translation: encoder, decoder step by step or all at once. As regard/models/transformer.py.
 
-/** @typedef {{ key: Rows, value: Rows }} KeyValue */
-
 class TransformerModel extends Network {
   // Source ids, their end included → memory [K, D].
   /** @type {(source: number[]) => Rows} */
