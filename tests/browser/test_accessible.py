@@ -62,6 +62,10 @@ def picture(path: Path) -> None:
     regard.load(eye(path.parent / "model.safetensors", "vit")).look(shapes(1, 1)[0][0]).write(path, "regard view x")
 
 
+def painting(path: Path, live: bool) -> None:
+    regard.view("painter", "a green coat", output=path, live=live)
+
+
 PAGES: dict[str, Callable[[Path], None]] = {
     "translation": translation,
     "language_model": language_model,
@@ -72,6 +76,8 @@ PAGES: dict[str, Callable[[Path], None]] = {
     "bench": lambda path: MADE["scaling"]().write(path, "regard bench scaling"),
     "curve": lambda path: write_curves(path, [load_curve(run_of(path.parent / name)) for name in "ab"], "regard curve"),
     "picture": picture,
+    "painting": lambda path: painting(path, live=False),
+    "painter inside": lambda path: painting(path, live=True),
     "playground": regard.playground,
 }
 
