@@ -466,6 +466,7 @@ def test_the_rows_of_regularization_are_those_that_a_model_can_have(toy: Path) -
     (_, *moods), _ = read_rows(Path("bundled:moods.toml"), [], None, preset="regularization")
     assert {row.name for row in moods} == {
         "attention_dropout+activation_dropout-0.1",
+        "subword_sampling-0.1",
         "r_drop-5",
     }  # words are hidden already
 

@@ -235,6 +235,7 @@ def test_a_scene_is_pythons(
         "model": "demo",
         "text": SENTENCE,
         "beam": 2,
+        "to": None,
         "off": off,
         "temperature": temperature,
         "hard": hard,
