@@ -83,8 +83,10 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if not (ONE_DNN and _suits(x, weight)):
         return functional.linear(x, weight, bias)
     if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad):
-        found: Tensor = _Product.apply(x, weight, bias)  # type: ignore[no-untyped-call]
-        return found
+        # To more than two dimensions oneDNN answers with a view, which may not be changed in place.
+        rows = x.reshape(-1, x.size(-1))
+        found: Tensor = _Product.apply(rows, weight, bias)  # type: ignore[no-untyped-call]
+        return found.view(*x.shape[:-1], -1)
     return _multiply(x, weight, bias)
 
 
@@ -125,19 +127,18 @@ def _multiply(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        context.save_for_backward(x, weight)
-        return _multiply(x, weight, bias)
+    def forward(context: Any, rows: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        context.save_for_backward(rows, weight)
+        return _multiply(rows, weight, bias)
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        (x, weight), (gradient,) = context.saved_tensors, gradients
-        wants_x, wants_weight, wants_bias = context.needs_input_grad
-        rows, of_rows = x.reshape(-1, x.size(-1)), gradient.reshape(-1, gradient.size(-1))  # [N, I], [N, O]
+        (rows, weight), (gradient,) = context.saved_tensors, gradients  # [N, I], [O, I], [N, O]
+        wants_rows, wants_weight, wants_bias = context.needs_input_grad
         return (
-            product(gradient, weight.t()) if wants_x else None,
-            product_over_rows(of_rows, rows) if wants_weight else None,  # [O, I]
-            of_rows.sum(0) if wants_bias else None,
+            product(gradient, weight.t()) if wants_rows else None,
+            product_over_rows(gradient, rows) if wants_weight else None,  # [O, I]
+            gradient.sum(0) if wants_bias else None,
         )
 
 

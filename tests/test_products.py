@@ -67,6 +67,15 @@ def test_the_same_as_torch(how: str, bias: bool, outputs: int, calls: list[Tenso
         torch.testing.assert_close(layer(x), expected)
 
 
+@pytest.mark.parametrize("how", LYING)
+def test_what_comes_out_may_be_changed_in_place(how: str) -> None:
+    """As a feed-forward's ReLU does, also of texts that are not packed into rows."""
+    x, layer = lying(how).requires_grad_(), Linear(10, 4)
+    gradients = torch.autograd.grad(layer(x).relu_().sum(), [x, layer.weight, layer.bias])
+    expected = functional.linear(x, layer.weight, layer.bias).relu().sum()
+    torch.testing.assert_close(gradients, torch.autograd.grad(expected, [x, layer.weight, layer.bias]))
+
+
 def test_a_gradient_that_is_one_number_everywhere() -> None:
     """Such as that of a sum, which torch holds once."""
     x, layer = lying("texts of rows").requires_grad_(), Linear(10, 4)
