@@ -15,7 +15,7 @@ from tests.commands.calling import ROOT, fail, succeed
 def test_a_list_or_json_and_a_map(tmp_path: Path) -> None:
     page = tmp_path / "words.html"
     answer = succeed("neighbours", "demo", "father", "three", "--count", 3, "--page", page)
-    assert answer.lines[:3] == ["father", "  0.419  mother", "  0.394  grandfather"]
+    assert answer.lines[:3] == ["father", "  0.475  mother", "  0.428  grandfather"]
     assert answer.err == f"wrote {page}\n"
     written = page.read_text(encoding="utf-8")
     assert '"labels":["father","three"]' in written
