@@ -10,7 +10,9 @@ from playwright.sync_api import expect
 from regard.experiments.race.page import write_race
 from tests.browser.conftest import Open
 from tests.browser.reading import NARROW, attributes, fits, texts, until
-from tests.view.races import BUCKETS, ENTRANTS, comparison
+from tests.view.races import BUCKETS, ENTRANTS, comparison, sample
+
+RACE = Path(__file__).parents[2] / "docs" / "race-multi30k.html"
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +81,31 @@ def test_looks_of_a_chosen_sentence(open_page: Open, race_page: Path) -> None:
     page.locator("#sentence").select_option(index=0)
     expect(page.locator(".looks figure").nth(1).locator(".cell")).to_have_count(25)
     page.locator(".looks figure").nth(1).locator("[data-query='4'][data-key='4']").hover()
-    expect(page.locator(".looks figure").nth(1).locator(".readout")).to_have_text("end → end 0.840")
+    expect(page.locator(".looks figure").nth(1).locator(".readout")).to_have_text("⟨end⟩ → ⟨end⟩ 0.840")
+
+
+def test_a_map_is_whole_where_there_is_room_and_its_labels_always_are(open_page: Open, tmp_path: Path) -> None:
+    source = " ".join(
+        f"{word}{number}" for number, word in enumerate(["아주조금더기다렸습니다", "Donaudampfschifffahrt", "보는"] * 9)
+    )
+    write_race(tmp_path / "race.html", comparison(samples=[sample(ENTRANTS, source, 28)]))
+    page = open_page(tmp_path / "race.html")
+    for scroller in page.locator(".looks .scroller").all():
+        assert scroller.evaluate("(it) => it.scrollWidth <= it.clientWidth")
+    outside = """(maps) => maps.flatMap((map) => [...map.querySelectorAll("text")].filter((label) => {
+        const [inner, outer] = [label.getBoundingClientRect(), map.getBoundingClientRect()];
+        return inner.left < outer.left - 1 || inner.top < outer.top - 1 || inner.right > outer.right + 1;
+    }).map((label) => label.textContent))"""
+    assert page.locator(".looks svg:has(.cell)").evaluate_all(outside) == []
+
+
+def test_the_race_of_the_docs_speaks_korean(open_page: Open) -> None:
+    page = open_page(RACE, locale="ko-KR")
+    expect(page.locator(".sentence")).to_contain_text("rnn-attention 1위: BLEU 40.24")
+    expect(page.locator(".facts")).to_contain_text("번역")
+    assert page.locator("#scores thead th").count() == page.locator("#scores tbody tr").first.locator("td").count() == 7
+    expect(page.locator(".looks .cell").first).to_be_visible()
+    assert fits(page)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -113,8 +139,8 @@ def test_a_race_where_less_is_better_and_one_metric_counts(open_page: Open, tmp_
     given = comparison(curve="perplexity", lower=True, task="text-generation", facts={})
     for lane in given["entrants"]:
         lane["scores"] = [{**lane["scores"][0], "name": "perplexity"}]
-    for sample in given["samples"]:
-        sample["reference"] = sample["source"]
+    for each in given["samples"]:
+        each["reference"] = each["source"]
     write_race(tmp_path / "race.html", given)
     page = open_page(tmp_path / "race.html")
     expect(page.locator(".sentence")).to_contain_text("rnn is ahead: perplexity 20.00, 3.00 less than conv")

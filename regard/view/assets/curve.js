@@ -264,7 +264,7 @@ function drawAll() {
     ),
   );
   drawCharts();
-  element("command").textContent = command;
+  element("command").replaceChildren(...commandWords(command));
 }
 
 // Where the reader was when the page read itself again.

@@ -159,6 +159,11 @@ const tokenLook = (token, ...classes) => ({
   title: isByte(token) ? say(BYTE_MEANING) : null,
 });
 
+// A command in words: a line of it ends between two of them, not behind the first hyphen of an option.
+/** @type {(command: string) => Node[]} */
+const commandWords = (command) =>
+  command.split(" ").flatMap((word) => [make("span", { class: "command-word" }, word), document.createTextNode(" ")]);
+
 // A text that a model wrote; if it is empty, that is said as a remark.
 const NOTHING = { en: "(nothing)", ko: "(없음)" };
 /** @type {(text: string, ...nodes: (Node | string)[]) => (Node | string)[]} */

@@ -506,7 +506,7 @@ function drawAll() {
   drawFigure();
   drawChosen();
   element("caution").textContent = say(SAYS.caution);
-  element("command").textContent = map.command;
+  element("command").replaceChildren(...commandWords(map.command));
   redraw();
 }
 

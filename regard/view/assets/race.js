@@ -99,6 +99,12 @@ const METRICS = {
   bleu: { en: "BLEU", ko: "BLEU" },
 };
 /** @type {Record<string, Both>} */
+const TASKS = {
+  translation: { en: "translation", ko: "번역" },
+  "text-classification": { en: "text classification", ko: "텍스트 분류" },
+  "text-generation": { en: "text generation", ko: "텍스트 생성" },
+};
+/** @type {Record<string, Both>} */
 const UNITS = { tokens: { en: "tokens", ko: "토큰" }, texts: { en: "texts", ko: "글" } };
 /** @type {(names: Record<string, Both>, name: string) => string} */
 const namedBy = (names, name) => (Object.hasOwn(names, name) ? say(names[name]) : name);
@@ -126,7 +132,7 @@ function header() {
       ? say(RACE.minutesEach, brief(budget.minutes))
       : say(RACE.parametersEach, whole(budget.parameters));
   const facts = {
-    task: race.task,
+    task: namedBy(TASKS, race.task),
     ...race.facts,
     examples: whole(race.training_examples),
     vocabulary: whole(race.vocabulary),
@@ -400,22 +406,35 @@ const sampleTexts = () =>
     ),
   );
 
+const [NARROW, WIDE, ROOM] = [8, 12, 104]; // pixels of a letter, of a Korean or Chinese one, of a label
+/** @type {(word: string) => number} */
+const widthOf = (word) =>
+  [...word].reduce(
+    (sum, letter) => sum + (/[\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\uff00-\uffef]/.test(letter) ? WIDE : NARROW),
+    0,
+  );
+/** @type {(word: string) => string} */
+function clipped(word) {
+  if (widthOf(word) <= ROOM) return word;
+  const letters = [...word];
+  while (widthOf(`${letters.join("")}…`) > ROOM) letters.pop();
+  return `${letters.join("")}…`;
+}
+
 // A map of looks: rows are words that were written, columns words that were read.
 /** @type {(looks: Looks, number: number) => HTMLElement[]} */
 function lookMap({ source, target, weights }, number) {
   const map = tensorOf(weights);
   const cell = 18;
-  const keys = source.map(readable);
-  const queries = target.map(readable);
+  const keys = source.map(labelOf);
+  const queries = target.map(labelOf);
   /** @type {(words: string[]) => number} */
-  const longest = (words) => Math.min(104, 12 + 7 * Math.max(...words.map((word) => word.length)));
+  const longest = (words) => 12 + Math.max(...words.map((word) => widthOf(clipped(word))));
   const start = longest(queries);
   const top = longest(keys);
   const isLeft = directionOf(keys.join("")) === "rtl";
   const width = start + cell * keys.length;
   const height = top + cell * queries.length;
-  /** @type {(word: string) => string} */
-  const clip = (word) => (word.length > 13 ? `${word.slice(0, 12)}…` : word);
   /** @type {(key: number) => number} */
   const atX = (key) => start + cell * (isLeft ? keys.length - 1 - key : key);
   const readout = make("p", { class: "readout" }, say(RACE.cell));
@@ -436,10 +455,10 @@ function lookMap({ source, target, weights }, number) {
     },
     makeShape("rect", { class: "field", x: start, y: top, width: cell * keys.length, height: cell * queries.length }),
     ...keys.map((key, k) =>
-      makeShape("text", { transform: `translate(${atX(k) + cell / 2 + 4} ${top - 6}) rotate(-90)` }, clip(key)),
+      makeShape("text", { transform: `translate(${atX(k) + cell / 2 + 4} ${top - 6}) rotate(-90)` }, clipped(key)),
     ),
     ...queries.map((query, q) =>
-      makeShape("text", { x: start - 6, y: top + cell * q + cell / 2 + 4, "text-anchor": "end" }, clip(query)),
+      makeShape("text", { x: start - 6, y: top + cell * q + cell / 2 + 4, "text-anchor": "end" }, clipped(query)),
     ),
     ...queries.flatMap((_query, q) =>
       keys.map((_key, k) =>
@@ -516,7 +535,7 @@ function footer() {
       say(RACE.timed, say(race.work), speed.texts),
       say(RACE.caution),
     ),
-    make("p", { class: "muted look-for" }, make("code", {}, race.command)),
+    make("p", { class: "muted look-for" }, make("code", {}, ...commandWords(race.command))),
   );
 }
 
