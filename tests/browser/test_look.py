@@ -227,7 +227,7 @@ def test_unseen_words_and_repetitions_are_warned_of(open_page: Open, tmp_path: P
     given = imagined(SOURCE, target, weights={"cross": cross / cross.sum(-1, keepdims=True)})
     write_page(tmp_path / "page.html", [given])
     page = open_page(tmp_path / "page.html")
-    expect(page.locator(".warning.unseen")).to_contain_text("runs")
+    expect(page.locator(".warning.unseen")).to_contain_text("in layer 1: “\u2068runs\u2069”")
     expect(page.locator(".warning.repeated")).to_contain_text("Ein Hund Ein Hund")
     assert page.locator(".token.unseen").all_text_contents() == ["run", "s"]
     assert page.locator(".token.repeated").all_text_contents() == ["Ein", "Hund", "Ein", "Hund"]

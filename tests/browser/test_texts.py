@@ -42,6 +42,7 @@ def test_a_language_model_shows_what_it_expected(open_page: Open, tmp_path: Path
     assert page.evaluate("location.hash") == "#surprise/A"
     go_to(page, "look")
     expect(page.locator(".token[aria-pressed=true]")).to_have_text("A")
+    assert texts(page, ".token[data-side=key]")[0] == "start"  # nothing has ended where a text begins
     go_to(page, "writing")
     page.locator("#language-ko").click()
     expect(page.locator("#view h2").first).to_contain_text("뜻밖")

@@ -29,6 +29,11 @@ def test_the_token_travels_through_all_steps(open_page: Open, tmp_path: Path, ta
         titles.append(page.locator(".caption h3").inner_text())
         places.append(float(token.evaluate("(each) => parseFloat(each.style.getPropertyValue('--x'))")))
         assert page.locator(".stage [data-here]").count() == 1
+        assert token.evaluate("""(each) => {
+            const [x, shift] = ["--x", "--shift"].map((name) => parseFloat(each.style.getPropertyValue(name)));
+            const half = each.offsetWidth / 2;
+            return x + shift - half >= -0.1 && x + shift + half <= each.closest(".stage").scrollWidth + 0.1;
+        }"""), "not cut off at an edge"
         if step < count - 1:
             page.locator("#walk-next").click()
     expect(page.locator("#walk-next")).to_be_disabled()

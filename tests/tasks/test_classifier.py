@@ -184,6 +184,12 @@ def test_ngrams_add_up() -> None:
     assert not without.ngrams.any()
 
 
+def test_an_ngram_that_begins_inside_a_character() -> None:
+    names = [name for name, _ in untrained(ngrams=2, buckets=900).look("Soup 🦉").ngram_contributions]
+    assert any("…" in name for name in names)
+    assert not any("\ufffd" in name for name in names)
+
+
 def test_attention_is_carried_from_the_pooled_vector() -> None:
     pooled = np.array([1.0, 0, 0])
     turn = np.zeros((1, 1, 3, 3))

@@ -154,7 +154,7 @@ def test_what_to_mistrust_is_said_in_sentences(width: int) -> None:
     weights[..., 0] = 1  # nobody looks at "dog"; that nobody looks at "." or at the end is no news
     maps = cross(["▁A", "▁dog", ".", "</s>"], ["▁ein", "▁ein", "▁ein", "</s>"], weights)
     text = " ".join(" ".join(drawn(maps, width)).split())
-    assert "looked at “dog”" in text
+    assert "looked at in layer 1: “dog”" in text
     assert "repeats itself: “ein ein ein”" in text
     assert text.count("looked at") == 1
 

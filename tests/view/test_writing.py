@@ -63,7 +63,7 @@ def test_the_page_carries_its_numbers() -> None:
     look = look_at()
     data = scene_of(look)
     assert data["target"]["tokens"] == TOKENS
-    assert data["read"]["tokens"] == ["</s>", *TOKENS[:-1]]
+    assert data["read"]["tokens"] == ["<s>", *TOKENS[:-1]], "nothing has ended where a text begins"
     assert [each["probability"] for each in data["alternatives"]] == [0.5, 0.25, 0.125, 0.0625]
     assert unpack(data["attention"]["decoder"]["weights"]) == pytest.approx(look.weights, abs=1e-4)
     assert scene_of(look_at(weights=None))["attention"] == {}

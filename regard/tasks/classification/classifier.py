@@ -147,7 +147,8 @@ class Classifier(TextVectors, Switchable):
         tokens = self.tokenizer.tokens(ids[0].tolist(), "source")
         ngrams: dict[str, float] = defaultdict(float)
         for each in found.ngram_contributions:
-            ngrams[text_of(tokens[each.first : each.first + each.length]) or "␣"] += each.contribution
+            ngram = text_of(tokens[each.first : each.first + each.length])
+            ngrams[ngram.replace("\ufffd", "…") or "␣"] += each.contribution  # … are some bytes of a character
         left_out = {"first": len(part), "ends": len(part) - len(part) // 2}[self.recipe.data.long] if answer.cut else 0
         return Explanation(
             title=self.recipe.name,

@@ -10,6 +10,7 @@ import torch
 from regard.attention.record import record
 from regard.data.tokenizer import Tokenizer
 from regard.models.language_model import LanguageModel
+from regard.tasks.language_model.page import tokens_read
 from regard.view.arrays import pack_probabilities
 from regard.view.inside import side_of
 
@@ -35,7 +36,7 @@ def _frame(model: LanguageModel, modules: list[str], probe: Probe, tokenizer: To
     weights = torch.stack([seen[module]["weights"][0] for module in modules])  # [L, H, T, T]
     text = tokenizer.decode(probe.wanted, "target")
     return {
-        "source": side_of(text, tokenizer.tokens(probe.read, "target")),
+        "source": side_of(text, tokens_read(tokenizer.tokens(probe.read, "target"))),
         "target": side_of(text, tokenizer.tokens(probe.wanted, "target")),
         "decoder": pack_probabilities(weights.float().cpu().numpy()),
         "text": tokenizer.decode(expected.tolist(), "target"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -21,11 +21,16 @@ from regard.view.inside import Inside, side_of, walk_size
 from regard.view.scenes import in_a_frame, write_page
 from regard.view.words import SPACE, is_byte
 
-END = "</s>"
+START, END = "<s>", "</s>"
 SHADES = ((1, ""), (3, "on color(223)"), (6, "on color(215)"), (10, "on color(209)"), (math.inf, "on color(203)"))
 """Bits of surprise up to which a token has a colour in the terminal."""
 WORST, LIKELIEST, BEFORE = 5, 5, 4
 """Tokens told of below the text, tokens expected there, and tokens that lead up to it."""
+
+
+def tokens_read(tokens: Sequence[str]) -> list[str]:
+    """What was read, as pages name it: a text begins with the token that ends a line, but nothing has ended there."""
+    return [START, *tokens[1:]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +94,7 @@ class TextAttention:
             "parts": 1,
             "source": {"text": self.text, "tokens": [], "words": []},
             "target": side_of("", self.tokens),
-            "read": side_of("", self.read),
+            "read": side_of("", tokens_read(self.read)),
             "attention": {} if self.weights is None else {"decoder": self.inside.attention(self.weights)},
             "alternatives": [asdict(each) for each in self.alternatives],
             "steps": [],

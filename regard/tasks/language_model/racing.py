@@ -9,6 +9,7 @@ import numpy as np
 from regard.config import LanguageRecipe
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.judging import quick, score
+from regard.tasks.language_model.page import tokens_read
 from regard.tasks.language_model.verbs import SCORED_TOGETHER
 from regard.tasks.task import Racing
 from regard.tasks.texts import in_blocks
@@ -31,7 +32,7 @@ def look(writer: TextGenerator, source: str) -> dict[str, Any] | None:
         return None
     weights = np.asarray(seen.weights, dtype=np.float64).mean((0, 1))  # [tokens, read]
     return {
-        "source": texts_of(seen.read),
+        "source": texts_of(tokens_read(seen.read)),
         "target": texts_of(seen.tokens),
         "weights": pack_probabilities(merge(weights, words_of(seen.tokens), words_of(seen.read))),
     }

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.tasks.translation.attention import Attention
+from regard.tasks.translation.warnings import alignment_layer
 from regard.view.words import SPECIAL, texts_of
 
 SHADES = ((0.7, "█"), (0.4, "▓"), (0.2, "▒"), (0.05, "░"), (0.0, "·"))
@@ -32,7 +33,7 @@ MEANING = {
 }
 
 WARNINGS = {
-    "unseen": "Hardly anything looked at “{}”: it may be missing from the translation.",
+    "unseen": "Hardly looked at in layer {1}: “{0}”. It may be missing from the translation.",
     "spelled": "The model has no token for a character in “{}” and reads it byte by byte; it can hardly know the word.",
     "repeated": "The translation repeats itself: “{}”.",
 }
@@ -96,9 +97,10 @@ def _filled(parts: list[str], width: int) -> str:
 
 def _warnings(maps: Attention) -> Iterator[str]:
     texts = {"source": _words(maps.source_tokens), "target": _words(maps.target_tokens)}
+    layer = alignment_layer(len(maps.weights.get("cross", ()))) + 1
     for warning in maps.warnings():
         words = _apart(" ".join(texts[warning["side"]][number] for number in warning["words"]))
-        yield WARNINGS[warning["kind"]].format(words)
+        yield WARNINGS[warning["kind"]].format(words, layer)
 
 
 def _label_width(labels: list[str], console: Console) -> int:

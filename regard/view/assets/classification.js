@@ -322,8 +322,8 @@ function strongest(ngrams, tokens) {
   /** @type {Map<string, number>} */
   const sums = new Map();
   for (const { first, length, value } of ngrams) {
-    const text = textOfTokens(tokens.slice(first, first + length)) || "␣";
-    sums.set(text, (sums.get(text) ?? 0) + value);
+    const text = textOfTokens(tokens.slice(first, first + length)).replaceAll("\ufffd", "…"); // some bytes of a character
+    sums.set(text || "␣", (sums.get(text || "␣") ?? 0) + value);
   }
   return [...sums].sort((one, other) => Math.abs(other[1]) - Math.abs(one[1]));
 }

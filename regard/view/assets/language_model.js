@@ -98,12 +98,8 @@ class PortableLanguageModel {
     model.record = null;
     const words = this.lines(text).reduce((sum, line) => sum + split(line).length + 1, 0);
     const bits = alternatives.reduce((sum, { probability }) => sum - Math.log2(Math.max(probability, 1e-12)), 0);
-    /** @type {(side: number[]) => Side} */
-    const side = (each) =>
-      sideOf(
-        "",
-        each.map((id) => this.tokenizer.pieces[id]),
-      );
+    /** @type {(side: number[]) => string[]} */
+    const tokensOf = (side) => side.map((id) => this.tokenizer.pieces[id]);
     const walk = walkOf(record);
     return [
       {
@@ -112,8 +108,8 @@ class PortableLanguageModel {
         shape: given.shape,
         parts: 1,
         source: { text, tokens: [], words: [] },
-        target: side(wanted),
-        read: side(read),
+        target: sideOf("", tokensOf(wanted)),
+        read: sideOf("", ["<s>", ...tokensOf(read).slice(1)]), // nothing has ended where a text begins
         attention: { decoder: weightsOf(record, model.names, model.changes) },
         alternatives,
         steps: [],

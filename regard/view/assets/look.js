@@ -69,8 +69,8 @@ const LOOK = {
   off: { en: "off", ko: "끔" },
   warnings: {
     unseen: {
-      en: "Hardly looked at by any layer: {0}. It may be missing from the output.",
-      ko: "어느 층도 거의 보지 않은 원문 단어: {0}. 출력에서 빠졌을 수 있습니다.",
+      en: "Hardly looked at in layer {1}: {0}. It may be missing from the output.",
+      ko: "{1}층에서 거의 보지 않은 원문 단어: {0}. 출력에서 빠졌을 수 있습니다.",
     },
     spelled: {
       en: "The model has no token for a character in {0}, and reads it byte by byte; it can hardly know what it means.",
@@ -151,11 +151,12 @@ function controls(scene) {
 
 /** @type {(scene: Scene) => HTMLElement[]} */
 function warningsOf(scene) {
+  const told = Math.max(1, (scene.attention.cross?.weights.shape[0] ?? 1) - 1); // by the last layer but one, as warnings.py says
   return namesOf(LOOK.warnings).flatMap((kind) => {
     const found = scene.warnings.filter((warning) => warning.kind === kind);
     const texts = found.map(({ side, words }) => words.map((word) => scene[side].words[word].text).join(" "));
     const named = texts.map((text) => `“\u2068${text}\u2069”`).join(", "); // isolated: its direction is its own
-    return found.length ? [make("p", { class: `warning ${kind}` }, say(LOOK.warnings[kind], named))] : [];
+    return found.length ? [make("p", { class: `warning ${kind}` }, say(LOOK.warnings[kind], named, told))] : [];
   });
 }
 

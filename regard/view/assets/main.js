@@ -47,7 +47,11 @@ function answerText(scenes) {
 }
 
 /** @type {(perplexity: number) => string} */
-const perplexityText = (perplexity) => (perplexity < 1e6 ? perplexity.toFixed(2) : perplexity.toExponential(2));
+function perplexityText(perplexity) {
+  if (perplexity < 1e6) return perplexity.toFixed(2);
+  const [digits, power] = perplexity.toExponential(2).split("e+");
+  return `${digits} × 10${[...power].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("")}`;
+}
 
 // What a language model found of the whole text, before the facts of the model.
 /** @type {(scene: Scene) => [string, string][]} */

@@ -35,7 +35,7 @@ const MOVIE = {
   head: { en: "Head", ko: "헤드" },
   mean: { en: "mean", ko: "평균" },
   max: { en: "maximum", ko: "최댓값" },
-  words: { en: "Words", ko: "단어로 합치기" },
+  words: { en: "Whole words", ko: "단어로 합치기" },
   read: {
     cross: { en: "Source", ko: "원문" },
     encoder: { en: "Text", ko: "글" },

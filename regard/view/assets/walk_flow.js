@@ -296,7 +296,10 @@ function drawWalkFlow(path, steps) {
     const alike = steps.filter((step) => placesOf(step)[0] === here[0]);
     const share = (alike.indexOf(steps[at]) + 0.5) / alike.length;
     const x = first.offsetLeft + share * (last.offsetLeft + last.offsetWidth - first.offsetLeft);
+    const half = traveller.offsetWidth / 2;
+    const shift = Math.max(half - x, Math.min(stage.scrollWidth - half - x, 0)); // of a long token at the picture's edge
     traveller.style.setProperty("--x", `${x.toFixed(1)}px`);
+    traveller.style.setProperty("--shift", `${shift.toFixed(1)}px`);
     stage.scrollTo({ left: x - stage.clientWidth / 2 });
   };
   /** @type {(place: number) => void} */

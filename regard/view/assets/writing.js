@@ -30,7 +30,7 @@ const WRITING = {
     en: "A recurrent model has no attention: all that it knows of the text so far is its state. So there are no weights to look at, no positions, no heads to switch, and no walk through queries and keys.",
     ko: "순환 모델에는 어텐션이 없습니다. 지금까지의 글에 대해 아는 것은 상태 하나뿐입니다. 그래서 살펴볼 가중치도, 위치 인코딩도, 끌 수 있는 헤드도, 따라갈 쿼리와 키도 없습니다.",
   },
-  begin: { en: "beginning", ko: "처음" },
+  begin: { en: "start", ko: "시작" },
   line: { en: "end of line", ko: "줄 끝" },
 };
 const MOST_BITS = 12;
