@@ -82,7 +82,7 @@ def run(
     console = Console()
     for part in regard.learn(language).run(lesson):
         if part.code:
-            console.print(Syntax(part.code, "python", background_color="default"))
+            console.print(Syntax(part.code, "python", background_color="default", word_wrap=True))
             console.print(Text(part.text, style="cyan"))
         else:
             console.print(Markdown(part.text))

@@ -48,6 +48,13 @@ def test_a_lesson_is_run_and_opened(folder: Path, monkeypatch: pytest.MonkeyPatc
     assert "no lesson 99" in fail("learn", "open", "99")
 
 
+def test_a_long_line_of_code_is_shown_whole(folder: Path) -> None:
+    (folder / "own.md").write_text(f"# Own\n\n```python\nprint(sum([{'1, ' * 60}41]))\n```\n", encoding="utf-8")
+    shown = succeed("learn", "run", "own.md").out
+    assert shown.count("1,") == 60
+    assert "101" in shown
+
+
 def test_a_copy_is_written_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "regard learn run 01-a-store-that-answers-softly.md" in succeed("learn", "copy", "1").err
     assert "may hold your answers" in fail("learn", "copy", "1")
