@@ -62,9 +62,9 @@ def _run(lesson: Lesson, cell: Cell, count: int, names: dict[str, Any], folder: 
         if isinstance(error, RegardError):
             raise
         line = _line_of(error, f"{lesson.name}.md")
-        raise UsageError(
-            f"lesson {lesson.name}, cell {count}{f', line {line} of the file' if line else ''}: {type(error).__name__}: {error}"
-        ) from error
+        where = f"lesson {lesson.name}, cell {count}{f', line {line} of the file' if line else ''}"
+        said = error.msg if isinstance(error, SyntaxError) else error
+        raise UsageError(f"{where}: {type(error).__name__}: {said}") from error
     finally:
         spoken.reset(before)
     return Ran(cell, printed.getvalue(), shown)
@@ -72,8 +72,7 @@ def _run(lesson: Lesson, cell: Cell, count: int, names: dict[str, Any], folder: 
 
 def _execute(cell: Cell, file: str, names: dict[str, Any]) -> Any:
     """Run a block; the value of its last line if that is an expression without `;` after it."""
-    tree = ast.parse(cell.code, file)
-    ast.increment_lineno(tree, cell.line - 1)
+    tree = ast.parse("\n" * (cell.line - 1) + cell.code, file)  # so that its lines are those of the file
     last = tree.body[-1] if tree.body else None
     if not isinstance(last, ast.Expr):
         exec(compile(tree, file, "exec"), names)
@@ -83,8 +82,8 @@ def _execute(cell: Cell, file: str, names: dict[str, Any]) -> Any:
 
 
 def _line_of(error: BaseException, file: str) -> int:
-    if isinstance(error, SyntaxError):
-        return 0  # counted within the block; the message has it
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno or 0
     trace, line = error.__traceback__, 0
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == file:

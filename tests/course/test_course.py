@@ -85,6 +85,9 @@ def test_a_cell_that_fails_is_named_with_its_line(tmp_path: Path) -> None:
     broken = Lesson("00-own", "en", "# Own\n\n```python\nx = 1\n```\n\n```python\ny = 2\nx / 0\n```\n")
     with pytest.raises(UsageError, match="cell 2, line 9 of the file: ZeroDivisionError: division by zero"):
         list(run_lesson(broken, tmp_path))
+    unread = Lesson("00-own", "en", "# Own\n\n```python\nx = 1\n```\n\n```python\ny = 2\nx = (1 + 2\n```\n")
+    with pytest.raises(UsageError, match=r"cell 2, line 9 of the file: SyntaxError: '\(' was never closed$"):
+        list(run_lesson(unread, tmp_path))
 
 
 def test_a_copy_can_be_answered_and_run(tmp_path: Path) -> None:
