@@ -116,14 +116,16 @@ def exhibits(made: Path) -> str:
             subprocess.run(
                 run, check=True, cwd=work, stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(ROOT)}
             )
-        shown = "<br>".join(
-            f"<code>{' '.join(f'&quot;{word}&quot;' if ' ' in word else word for word in ('regard', *words))}</code>"
-            for words in told
-        )
+        shown = "<br>".join(f"<code>{' '.join(map(quoted, ('regard', *words)))}</code>" for words in told)
         lines.append(
             f'<li><a href="gallery/{page.name}{opens}"><strong>{title}</strong></a><br>{about}<br>{shown}</li>'
         )
     return f'<div class="doors"><ul>{"".join(lines)}</ul></div>'
+
+
+def quoted(word: str) -> str:
+    """A word of a command, in a span that a line does not end within."""
+    return f"<span>&quot;{word}&quot;</span>" if " " in word else f"<span>{word}</span>"
 
 
 def write_sentences(path: Path) -> None:
