@@ -300,6 +300,11 @@ def test_words_need_no_bytes_but_cannot_translate(read: Read) -> None:
 def test_the_vocabulary_is_cut_from_frequent_to_rare(read: Read) -> None:
     (mistake,) = mistakes(lambda: read('task = "text-generation"\n[model]\ncutoffs = [200, 100]\n'))
     assert mistake == "model.cutoffs = [200, 100] must rise"
+    (mistake,) = mistakes(lambda: read('task = "text-generation"\n[model]\nadaptive_factor = 4\n'))
+    assert mistake == "model.adaptive_factor = 4 needs model.cutoffs: it narrows the words after each"
+    cut = 'task = "text-generation"\n[model]\nwidth = 64\ncutoffs = [10, 20, 30, 40]\nadaptive_factor = 4\n'
+    (mistake,) = mistakes(lambda: read(cut))
+    assert mistake == "model.adaptive_factor = 4 leaves nothing of model.width = 64 after 4 cuts"
 
 
 def test_all_mistakes_come_at_once(read: Read) -> None:
@@ -676,6 +681,7 @@ def test_the_settings_page_is_up_to_date() -> None:
         ("translation", "training.학습률=0.1", "training.learning_rate is meant"),
         ("translation", "training.teacher_forcing_ratio=0.5", "always reads the reference"),
         ("text-generation", "model.adaptive_softmax_cutoff=5", "model.cutoffs is meant"),
+        ("text-generation", "model.div_val=4", "model.adaptive_factor is meant"),
         ("image-classification", "model.img_size=32", "data.size is meant"),
         ("image-classification", "model.drop_path_rate=0.1", "model.stochastic_depth is meant"),
     ],

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from regard.config.data import LONGEST, TextData
 from regard.config.field import setting
-from regard.config.model import DEEPEST, AttentionModel, Model, RecurrentModel
+from regard.config.model import DEEPEST, WIDEST, AttentionModel, Model, RecurrentModel
 from regard.config.recipe import Architecture, TaskSettings, TextRecipe
 from regard.config.training import TextTraining
 from regard.errors import shown
@@ -35,6 +35,9 @@ class LanguageModel(Model):
     cutoffs: tuple[int, ...] = setting((), least=1)
     """Ids at which the vocabulary is cut: rarer words are looked at only when one of them is meant (adaptive softmax).
     With label smoothing all are, for it spreads over all: then a cut saves no time."""
+    adaptive_factor: int = setting(1, least=1, most=WIDEST)
+    """By how many times the vectors of words after each cut are narrower than those before it, where words enter and, in the adaptive
+    softmax, where they leave (adaptive input, Baevski and Auli 2019); 1: all are as wide as the model."""
     embedding_dropout: float = setting(-1.0, least=-1, below=1)
     """Share that is dropped where words enter, of their embeddings; below 0: as `dropout` says, which is then that of the layers."""
     output_dropout: float = setting(-1.0, least=-1, below=1)
@@ -52,6 +55,13 @@ class LanguageModel(Model):
         yield from super().impossible()
         if any(low >= high for low, high in pairwise(self.cutoffs)):
             yield f"model.cutoffs = {shown(list(self.cutoffs))} must rise"
+        if self.adaptive_factor > 1 and not self.cutoffs:
+            yield f"model.adaptive_factor = {self.adaptive_factor} needs model.cutoffs: it narrows the words after each"
+        elif self.width < self.adaptive_factor ** len(self.cutoffs):
+            yield (
+                f"model.adaptive_factor = {self.adaptive_factor} leaves nothing of model.width = {self.width} after"
+                f" {len(self.cutoffs)} cuts"
+            )
 
 
 @dataclass(frozen=True)

@@ -214,6 +214,9 @@ _MEANINGS = (
     Meaning((), "processes are started by torchrun, which tells how many there are", ("world_size", "gpu_ranks", "n_gpu", "num_gpus")),
     Meaning((), "it is the other way round: model.dropout is the share that is dropped", ("keep_prob", "keep_probability")),
     Meaning(("model.cutoffs",), "ranks at which the adaptive softmax begins a new cluster", ("adaptive_softmax_cutoff", "adaptive_softmax_cutoffs")),
+    Meaning(("model.adaptive_factor",), "by how many times words after each of model.cutoffs are narrower, where they enter and leave", (
+        "adaptive_input", "adaptive_input_factor", "adaptive_softmax_factor", "div_val", "div_value",
+    )),
     Meaning(("model.pointer",), "a mixture with the words that came before", ("copy_attn", "copy", "copy_attention", "pointer_generator")),
     Meaning(("model.input_feeding",), "whether the decoder reads its last mix again", ("input_feed",)),
     Meaning(("model.score",), '"additive" or "dot"', ("global_attention", "attention_type", "attention_score", "attn_type")),

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar, cast
 
-import torch
 from torch import Tensor, nn
 
 from regard import config
@@ -19,13 +18,12 @@ from regard.attention.dropout import Dropout
 from regard.attention.layout import PADDED, lay_out
 from regard.attention.masks import additive_mask, causal_mask
 from regard.attention.positions import positions_of
+from regard.models.adaptive import Output, output_of, table_of
 from regard.models.autoregressive import AutoregressiveModel, DecoderState
-from regard.models.encoder_decoder import embedding
 from regard.models.inference import for_inference, watched
 from regard.models.layers import Embedding, EncoderLayer, Reader, last_norm
 from regard.models.pointer import Pointer, PointerMemory, PointerOutput
 from regard.models.rnn import RecurrentStack, RecurrentState
-from regard.products import product
 
 
 class LanguageModel(AutoregressiveModel):
@@ -56,42 +54,6 @@ class LanguageModel(AutoregressiveModel):
         return logits
 
 
-class Output(nn.Module):
-    """States → logits over the vocabulary, or, where it is cut, log-probabilities (adaptive softmax, Grave et al. 2017).
-
-    Frequent tokens and one row for each cluster of the rest share the first softmax; a rare token has the probability of
-    its cluster times its own within it. Training computes only the clusters that it needs: see training/loss.py.
-    """
-
-    weight: Tensor
-
-    def __init__(self, weight: Tensor, cutoffs: tuple[int, ...] = ()) -> None:
-        super().__init__()
-        self.weight, self.cutoffs = weight, tuple(cut for cut in cutoffs if cut < len(weight))
-        if self.cutoffs:
-            self.cluster_weight = nn.Parameter(torch.empty(len(self.cutoffs), weight.size(1)))
-            nn.init.normal_(self.cluster_weight, std=weight.size(1) ** -0.5)
-
-    def head(self) -> Tensor:
-        """The rows of the first softmax: frequent tokens, then clusters."""
-        return torch.cat([self.weight[: self.cutoffs[0]], self.cluster_weight]) if self.cutoffs else self.weight
-
-    def tails(self) -> list[tuple[int, int]]:
-        """First and last + 1 id of each cluster."""
-        return list(zip(self.cutoffs, (*self.cutoffs[1:], len(self.weight)), strict=True)) if self.cutoffs else []
-
-    def forward(self, states: Tensor) -> Tensor:
-        logits = product(states, self.head())  # [.., V]
-        if not self.cutoffs:
-            return logits
-        frequent, clusters = torch.split(logits.log_softmax(-1), [self.cutoffs[0], len(self.cutoffs)], -1)
-        logs = [frequent]
-        for cluster, (begin, end) in zip(clusters.unbind(-1), self.tails(), strict=True):
-            within = product(states, self.weight[begin:end]).log_softmax(-1)
-            logs.append(cluster.unsqueeze(-1) + within)
-        return torch.cat(logs, -1)
-
-
 @dataclass(frozen=True)
 class LanguageModelState(DecoderState):
     """Besides, what can be pointed at."""
@@ -115,13 +77,13 @@ class TransformerLanguageModel(LanguageModel):
     def __init__(self, settings: config.TextDecoder, size: int) -> None:
         super().__init__()
         self.max_positions, self.heads = settings.max_positions, settings.heads
-        table = embedding(size, settings.width)
+        table = table_of(settings, size)
         positions = positions_of(settings.positions, settings.max_positions, settings.width)
         self.embedding = Embedding(table, settings.entering_dropout, positions)
         self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(settings.layers))
         self.norm = last_norm(settings)
         self.drop = Dropout(settings.leaving_dropout)
-        self.output = Output(output_weight(table, settings.tied), settings.cutoffs)
+        self.output = output_of(table if settings.tied else table_of(settings, size), settings.cutoffs)
         self.pointer = Pointer(settings.width) if settings.pointer else None
 
     def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
@@ -180,11 +142,11 @@ class RecurrentLanguageModel(LanguageModel):
     def __init__(self, settings: config.RecurrentDecoder, size: int) -> None:
         super().__init__()
         self.max_positions = settings.max_positions
-        table = embedding(size, settings.width)
+        table = table_of(settings, size)
         self.embedding = Embedding(table, settings.entering_dropout)
         self.stack = RecurrentStack(settings, settings.width, settings.layers)
         self.drop = Dropout(settings.leaving_dropout)
-        self.output = Output(output_weight(table, settings.tied), settings.cutoffs)
+        self.output = output_of(table if settings.tied else table_of(settings, size), settings.cutoffs)
         self.layers, self.width, self.pointer = settings.layers, settings.width, None
 
     def forward(self, ids: Tensor, packed: bool = False) -> Tensor:
@@ -198,7 +160,8 @@ class RecurrentLanguageModel(LanguageModel):
         return self.drop(outputs), hidden
 
     def initial_state(self, rows: int) -> Tensor:
-        return self.output.weight.new_zeros(rows, self.layers, self.stack.state_tensors, self.width)  # [N, L, P, D]
+        weight = next(self.parameters())
+        return weight.new_zeros(rows, self.layers, self.stack.state_tensors, self.width)  # [N, L, P, D]
 
     def start(self, source: Tensor) -> RecurrentState:
         hidden = self.initial_state(len(source))
@@ -210,7 +173,3 @@ class RecurrentLanguageModel(LanguageModel):
 
     def attention_names(self) -> dict[str, list[str]]:
         return {}
-
-
-def output_weight(table: nn.Embedding, tied: bool) -> Tensor:
-    return table.weight if tied else embedding(table.num_embeddings, table.embedding_dim).weight

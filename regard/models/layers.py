@@ -6,7 +6,7 @@ B batch · S source positions · T target positions · D width
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -29,10 +29,23 @@ class Reader(NamedTuple):
     norm: str = "norm"
 
 
+class Table(Protocol):
+    """Ids → vectors [.., D]: torch's `nn.Embedding`, or one that makes its rows from less."""
+
+    num_embeddings: int
+    embedding_dim: int
+
+    @property
+    def weight(self) -> Tensor:
+        """All its rows [V, D]."""
+
+    def __call__(self, ids: Tensor, /) -> Tensor: ...
+
+
 class Embedding(Observed):
     """Ids → vectors: the token's own vector times √D, plus its position if any (the paper's sections 3.4 and 3.5)."""
 
-    def __init__(self, table: nn.Embedding, dropout: float, positions: Positions | None = None) -> None:
+    def __init__(self, table: Table, dropout: float, positions: Positions | None = None) -> None:
         super().__init__()
         self.table = table
         self.scale = table.embedding_dim**0.5

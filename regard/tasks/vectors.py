@@ -31,7 +31,9 @@ from regard.tasks.neighbours import (
 from regard.tasks.texts import LOOK_AHEAD, Texts, described, in_blocks, shown
 
 if TYPE_CHECKING:  # a model may be at work without torch, until somebody wants to see vectors
-    from torch import Tensor, nn
+    from torch import Tensor
+
+    from regard.models.layers import Table
 
 Vector: TypeAlias = NDArray[np.float32]
 
@@ -125,7 +127,7 @@ class TextVectors(ABC):
         """States of all positions of these windows, one window after the other [N, D]."""
 
     @abstractmethod
-    def _table(self, side: Side) -> nn.Embedding:
+    def _table(self, side: Side) -> Table:
         """The embedding of a side's tokens."""
 
     @abstractmethod

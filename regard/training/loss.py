@@ -59,13 +59,14 @@ def _in_chunks(
 
 
 class AdaptiveOutput(Protocol):
-    """A vocabulary whose rare tokens are in clusters: see models/language_model.py."""
+    """A vocabulary whose rare tokens are in clusters: see models/adaptive.py."""
 
-    weight: Tensor
+    size: int
 
     def __call__(self, states: Tensor) -> Tensor: ...
     def head(self) -> Tensor: ...
     def tails(self) -> list[tuple[int, int]]: ...
+    def tail(self, number: int, states: Tensor) -> tuple[Tensor, Tensor]: ...
 
 
 def adaptive_loss(states: Tensor, output: AdaptiveOutput, targets: Tensor, smoothing: float) -> Loss:
@@ -79,8 +80,8 @@ def adaptive_loss(states: Tensor, output: AdaptiveOutput, targets: Tensor, smoot
         losses = list(_dense_loss(states, output, targets, smoothing))
     else:
         losses = [
-            projected_loss(states[rows], weight, wanted, smoothing)
-            for rows, weight, wanted in clusters(output, targets)
+            projected_loss(own, weight, wanted, smoothing)
+            for _, own, weight, wanted in clusters(states, output, targets)
         ]
     return Loss(*(torch.stack(each).sum() for each in zip(*losses, strict=True)))
 
@@ -90,35 +91,44 @@ def _dense_loss(states: Tensor, output: AdaptiveOutput, targets: Tensor, smoothi
     if states.device.type != "cpu":
         yield smoothed_loss(output(states), targets, smoothing)
         return
-    tails, size = output.tails(), len(output.weight)
-    spread = output.weight.new_full((tails[0][0] + len(tails),), 1 / size)
+    tails, head, size = output.tails(), output.head(), output.size
+    spread = head.new_full((len(head),), 1 / size)
     spread[tails[0][0] :] = torch.tensor([(end - begin) / size for begin, end in tails])
-    yield _in_chunks(states, output.head(), in_head(targets, tails), states.new_ones(len(states)), smoothing, spread)
-    for begin, end in tails:
+    yield _in_chunks(states, head, in_head(targets, tails), states.new_ones(len(states)), smoothing, spread)
+    for number, (begin, end) in enumerate(tails):
+        own, weight = output.tail(number, states)
         meant = ((targets >= begin) & (targets < end)).to(states)
         wanted = (targets - begin).clamp(0, end - begin - 1)  # any, where none is meant
-        spread = output.weight.new_full((end - begin,), 1 / size)
-        yield _in_chunks(states, output.weight[begin:end], wanted, meant, smoothing, spread)
+        yield _in_chunks(own, weight, wanted, meant, smoothing, weight.new_full((len(weight),), 1 / size))
 
 
 def mixed_loss(states: Tensor, output: AdaptiveOutput, targets: Tensor, repeats: Tensor, vocabulary: Tensor) -> Loss:
     """The same where a target has, besides its share of the vocabulary's probability [N], another one [N]."""
-    own = states.new_zeros(len(states))  # log-probabilities of targets
-    for rows, weight, wanted in clusters(output, targets):
-        found = product(states[rows], weight).log_softmax(-1).gather(-1, wanted[:, None]).squeeze(-1)
-        own = own.index_add(0, rows, found)
-    both = torch.logaddexp(vocabulary.clamp(min=LEAST).log() + own, repeats.clamp(min=LEAST).log())
+    both = torch.logaddexp(
+        vocabulary.clamp(min=LEAST).log() + log_probabilities(states, output, targets), repeats.clamp(min=LEAST).log()
+    )
     return Loss(-both.sum(), -both.sum().detach())
 
 
-def clusters(output: AdaptiveOutput, targets: Tensor) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Of the head and of each part that holds a target: rows of the tokens that need it, its matrix, what they want."""
+def log_probabilities(states: Tensor, output: AdaptiveOutput, targets: Tensor) -> Tensor:
+    """states [N, D], targets [N] → what the output says of each target [N]."""
+    found = states.new_zeros(len(states))
+    for rows, own, weight, wanted in clusters(states, output, targets):
+        each = product(own, weight).log_softmax(-1).gather(-1, wanted[:, None]).squeeze(-1)
+        found = found.index_add(0, rows, each)
+    return found
+
+
+def clusters(
+    states: Tensor, output: AdaptiveOutput, targets: Tensor
+) -> Iterator[tuple[Tensor, Tensor, Tensor, Tensor]]:
+    """Of the head and of each part: rows of the tokens that need it, their states as it reads them, its matrix, what they want.
+    A part that nobody needs has none, and a gradient of zeros."""
     tails = output.tails()
-    yield torch.arange(len(targets), device=targets.device), output.head(), in_head(targets, tails)
-    for begin, end in tails:
+    yield torch.arange(len(targets), device=targets.device), states, output.head(), in_head(targets, tails)
+    for number, (begin, end) in enumerate(tails):
         rows = ((targets >= begin) & (targets < end)).nonzero().squeeze(1)
-        if rows.numel():
-            yield rows, output.weight[begin:end], targets[rows] - begin
+        yield rows, *output.tail(number, states[rows]), targets[rows] - begin
 
 
 def in_head(targets: Tensor, tails: list[tuple[int, int]]) -> Tensor:

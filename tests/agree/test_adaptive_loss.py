@@ -6,32 +6,36 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.models.language_model import Output
+from regard.models.adaptive import AdaptiveEmbedding, BandedOutput, Output
 from regard.models.pointer import PointerOutput
 from regard.training.loss import CHUNK, Loss, adaptive_loss, mixed_loss, projected_loss, smoothed_loss
 
 VOCABULARY, WIDTH = 40, 8
 
 
-def given(cutoffs: tuple[int, ...], rows: int, low: int = 0) -> tuple[Tensor, Output, Tensor]:
+def given(cutoffs: tuple[int, ...], rows: int, low: int = 0, factor: int = 1) -> tuple[Tensor, Output, Tensor]:
     generator = torch.Generator().manual_seed(rows)
     torch.manual_seed(1)
-    output = Output(nn.Parameter(torch.randn(VOCABULARY, WIDTH, generator=generator)), cutoffs)
+    if factor > 1:
+        output: Output = BandedOutput(AdaptiveEmbedding(VOCABULARY, WIDTH, cutoffs, factor))
+    else:
+        output = Output(nn.Parameter(torch.randn(VOCABULARY, WIDTH, generator=generator)), cutoffs)
     states = torch.randn(rows, WIDTH, generator=generator, requires_grad=True)
     return states, output, torch.randint(low, VOCABULARY, (rows,), generator=generator)
 
 
 def results(loss: Loss, states: Tensor, output: Output) -> list[Tensor]:
-    wanted = [states, output.weight, *([output.cluster_weight] if output.cutoffs else [])]
+    wanted = [states, *output.parameters()]
     return [loss.smoothed.detach(), loss.plain, *torch.autograd.grad(loss.smoothed * 3, wanted)]
 
 
 @pytest.mark.parametrize("cutoffs", [(10,), (5, 20), (1, 2, 39)])
 @pytest.mark.parametrize(("rows", "low"), [(1, 0), (60, 0), (60, 25), (CHUNK + 9, 0)])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
-def test_values_and_gradients(cutoffs: tuple[int, ...], rows: int, low: int, smoothing: float) -> None:
-    """Smoothing spreads over all tokens, wherever the vocabulary is cut."""
-    states, output, targets = given(cutoffs, rows, low)
+@pytest.mark.parametrize("factor", [1, 2])
+def test_values_and_gradients(cutoffs: tuple[int, ...], rows: int, low: int, smoothing: float, factor: int) -> None:
+    """Smoothing spreads over all tokens, wherever the vocabulary is cut, and however narrow its parts are."""
+    states, output, targets = given(cutoffs, rows, low, factor)
     expected = results(smoothed_loss(output(states), targets, smoothing), states, output)
     found = results(adaptive_loss(states, output, targets, smoothing), states, output)
     torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
@@ -76,9 +80,9 @@ def test_parts_that_nobody_wants_are_left_alone() -> None:
     assert gradient[:10].any()
 
 
-@pytest.mark.parametrize("cutoffs", [(), (5, 20)])
-def test_what_is_pointed_at_adds_to_the_vocabulary(cutoffs: tuple[int, ...]) -> None:
-    states, output, targets = given(cutoffs, 60)
+@pytest.mark.parametrize(("cutoffs", "factor"), [((), 1), ((5, 20), 1), ((5, 20), 2)])
+def test_what_is_pointed_at_adds_to_the_vocabulary(cutoffs: tuple[int, ...], factor: int) -> None:
+    states, output, targets = given(cutoffs, 60, factor=factor)
     generator = torch.Generator().manual_seed(3)
     weights = torch.rand(60, 8, generator=generator).softmax(-1).requires_grad_()  # of 7 places and the vocabulary
     tokens = torch.randint(VOCABULARY, (60, 7), generator=generator)
@@ -89,7 +93,7 @@ def test_what_is_pointed_at_adds_to_the_vocabulary(cutoffs: tuple[int, ...]) -> 
     torch.testing.assert_close(all_of_it.exp().sum(-1), torch.ones(60))
     expected = -all_of_it.gather(-1, targets[:, None]).sum()
     torch.testing.assert_close(loss.plain, expected.detach())
-    wanted = [states, output.weight, weights]
+    wanted = [states, weights, *output.parameters()]
     torch.testing.assert_close(
         torch.autograd.grad(loss.smoothed, wanted), torch.autograd.grad(expected, wanted), atol=1e-4, rtol=1e-4
     )

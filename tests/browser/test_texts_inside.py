@@ -128,7 +128,7 @@ def test_what_a_language_model_cannot_do_inside_is_refused(tiny_tokenizer: Token
     with pytest.raises(UsageError, match=r"model\.pointer is not computed there"):
         of_writers.portable(writer(tiny_tokenizer, pointer=True))
     with pytest.raises(UsageError, match=r"model\.cutoffs is not computed there"):
-        of_writers.portable(writer(tiny_tokenizer, cutoffs=(100, 200)))
+        of_writers.portable(writer(tiny_tokenizer, cutoffs=(100, 200), adaptive_factor=2))
 
 
 @pytest.mark.parametrize("long", ["windows", "ends", "first"])

@@ -37,7 +37,9 @@ WRITERS: list[dict[str, Any]] = [
     {},
     {"norm": "pre", "cutoffs": (50, 200), "value_width": 5, "key_width": 3},
     {"architecture": "transformer-pointer", "positions": "learned"},
+    {"architecture": "transformer-pointer", "cutoffs": (50, 200), "adaptive_factor": 2},
     {"architecture": "rnn"},
+    {"architecture": "rnn", "cutoffs": (50, 200), "adaptive_factor": 3, "tied": False},
     {"architecture": "rnn", "cell": "gru", "layers": 1, "tied": False},
 ]
 

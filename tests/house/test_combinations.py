@@ -24,7 +24,7 @@ STACKS: dict[str, list[Any]] = dict(encoder_layers=[1, 2], decoder_layers=[1, 2]
 CELL: dict[str, list[Any]] = dict(cell=["lstm", "gru"])
 SCORE: dict[str, list[Any]] = dict(score=["additive", "dot"])
 TEXT: dict[str, list[Any]] = dict(layers=[1, 2], ngrams=[1, 2])
-NEXT: dict[str, list[Any]] = dict(layers=[1, 2], tied=[True, False], cutoffs=[[], [50, 150]])
+NEXT: dict[str, list[Any]] = dict(layers=[1, 2], tied=[True, False], cutoffs=[[], [50, 150]], adaptive_factor=[1, 2])
 CHOICES: dict[tuple[str, str], dict[str, list[Any]]] = {
     ("translation", "transformer"): ATTENTION | STACKS,
     ("translation", "rnn"): CELL | STACKS,
@@ -73,6 +73,8 @@ def drawn(task: str, architecture: str, seed: int) -> dict[str, Any]:
     }
     for name, choices in CHOICES[task, architecture].items():
         model[name] = chance.choice(choices) if chance.random() < 0.6 else choices[0]
+    if not model.get("cutoffs"):
+        model.pop("adaptive_factor", None)
     if "heads" in model:
         model["feed_forward"] = chance.choice([24, 24, 0])
     return model

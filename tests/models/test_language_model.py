@@ -13,7 +13,8 @@ from regard import config
 from regard.attention.record import record
 from regard.decoding.options import Search, SpecialTokens
 from regard.decoding.search import search
-from regard.models.language_model import LanguageModel, Output, RecurrentLanguageModel
+from regard.models.adaptive import Output
+from regard.models.language_model import LanguageModel, RecurrentLanguageModel
 from regard.tasks.registry import build
 from tests.models.small import TAKEN_OUT
 
@@ -25,9 +26,12 @@ KINDS: list[dict[str, Any]] = [
     {"norm": "pre", "cutoffs": (5,), "tied": False},
     {"pointer": True},
     {"pointer": True, "norm": "pre", "cutoffs": (8, 20)},
+    {"cutoffs": (8, 20), "adaptive_factor": 4},
+    {"pointer": True, "norm": "pre", "cutoffs": (5,), "adaptive_factor": 2, "tied": False},
     *TAKEN_OUT,
     {"architecture": "rnn"},
     {"architecture": "rnn", "cell": "gru", "tied": False, "cutoffs": (8, 20)},
+    {"architecture": "rnn", "cutoffs": (8, 20), "adaptive_factor": 3},
 ]
 EVERY = pytest.mark.parametrize("changes", KINDS, ids=str)
 SPECIAL = SpecialTokens(start=1, end=2, pad=0, unknown=3)

@@ -60,7 +60,7 @@ def write_recipe(folder: Path, architecture: str = "transformer", documents: str
         (folder / f"{name}.txt").write_text(text, encoding="utf-8")
     architecture, _, pointer = architecture.partition("-")
     attention = "feed_forward = 32\nheads = 2" if architecture == "transformer" else ""
-    attention += "\npointer = true" if pointer else ""
+    attention += "\npointer = true\nadaptive_factor = 2" if pointer else ""
     content = RECIPE.format(folder=folder, architecture=architecture, documents=documents, attention=attention)
     (folder / "toy.toml").write_text(content, encoding="utf-8")
     return folder / "toy.toml"

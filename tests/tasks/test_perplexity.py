@@ -75,7 +75,9 @@ def test_it_is_what_one_would_find_token_by_token(
     tokenizer: Tokenizer, documents: str, stride: int, pointer: bool
 ) -> None:
     """Each token from a reading of its own window, one at a time and unbatched."""
-    writer = untaught(tokenizer, recipe_of(documents=documents, cutoffs=(300,), pointer=pointer))
+    writer = untaught(
+        tokenizer, recipe_of(documents=documents, cutoffs=(300,), pointer=pointer, adaptive_factor=1 + pointer)
+    )
     total, tokens = 0.0, 0
     with torch.inference_mode():
         for each in windows_of_text(LINES, tokenizer, writer.recipe.data, ContextWindow(16, stride, carried=False)):

@@ -18,7 +18,13 @@ from regard.tasks.registry import count_parameters, find_task
 STEP = 16  # widths are multiples of it, which suits every processor
 ENDLESS = 1_000_000_000  # updates, where time is what ends
 
-OUTSIDE = ("tied", "cutoffs", "ngrams", "buckets")  # what every architecture of a task may have around its layers
+OUTSIDE = (
+    "tied",
+    "cutoffs",
+    "adaptive_factor",
+    "ngrams",
+    "buckets",
+)  # what every architecture of a task may have around its layers
 
 # What suits an architecture better than settings that were found for another. It holds for an entrant that is not of the
 # recipe's own architecture, and every --set wins over it.

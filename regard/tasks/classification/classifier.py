@@ -13,7 +13,7 @@ from typing import Any, overload
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard import config
 from regard.data.batching import pad
@@ -21,6 +21,7 @@ from regard.data.labelled import clean, read_split
 from regard.data.tokenizer import START, Side
 from regard.errors import UsageError
 from regard.models.classifier import TextClassifier
+from regard.models.layers import Table
 from regard.tasks.alternatives import SHOWN_BY_LENS
 from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.attribution import attribute
@@ -207,7 +208,7 @@ class Classifier(TextVectors, Switchable):
         ids = pad([np.array(window.ids, dtype=np.int64) for window in windows])  # [S, T]
         return self.model.encode(torch.from_numpy(ids).to(self.model.device))
 
-    def _table(self, side: Side) -> nn.Embedding:
+    def _table(self, side: Side) -> Table:
         return self.model.embedding.table
 
     def _training_lines(self, recipe: config.ClassificationRecipe, side: Side) -> Iterator[str]:

@@ -11,10 +11,11 @@ from dataclasses import replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.data.tokenizer import Side
 from regard.models.ensemble import log_mean
+from regard.models.layers import Table
 from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.page import Explanation
 from regard.tasks.ensembles import ModelName, none_in_common, require_alike
@@ -54,7 +55,7 @@ class ClassifierEnsemble(Classifier):
     def _states(self, windows: Sequence[Window]) -> Tensor:
         raise none_in_common("vectors")
 
-    def _table(self, side: Side) -> nn.Embedding:
+    def _table(self, side: Side) -> Table:
         raise none_in_common("embedding")
 
     def facts(self) -> dict[str, str]:

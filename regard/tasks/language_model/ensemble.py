@@ -10,10 +10,11 @@ from itertools import tee
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.data.tokenizer import UNKNOWN, Side
 from regard.models.ensemble import Ensemble, log_mean
+from regard.models.layers import Table
 from regard.tasks import vectors
 from regard.tasks.ensembles import ModelName, none_in_common, require_alike
 from regard.tasks.language_model.evaluation import Perplexity, context_window
@@ -78,7 +79,7 @@ class GeneratorEnsemble(TextGenerator):
     def _states(self, windows: Sequence[vectors.Window]) -> Tensor:
         raise none_in_common("vectors")
 
-    def _table(self, side: Side) -> nn.Embedding:
+    def _table(self, side: Side) -> Table:
         raise none_in_common("embedding")
 
     def facts(self) -> dict[str, str]:

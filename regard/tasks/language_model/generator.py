@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard import config
 from regard.attention.record import record
@@ -25,6 +25,7 @@ from regard.decoding.search import search
 from regard.decoding.steppable import Steppable
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
+from regard.models.layers import Table
 from regard.tasks import vectors
 from regard.tasks.alternatives import alternatives, told_by_lens
 from regard.tasks.language_model.evaluation import (
@@ -297,7 +298,7 @@ class TextGenerator(TextVectors, Switchable):
         ids = pad([np.array(window.ids, dtype=np.int64) for window in windows])  # [S, T]
         return self.model(torch.from_numpy(ids).to(self.model.device), packed=True)  # type: ignore[no-any-return]
 
-    def _table(self, side: Side) -> nn.Embedding:
+    def _table(self, side: Side) -> Table:
         return self.model.embedding.table
 
     def _training_lines(self, recipe: config.LanguageRecipe, side: Side) -> Iterator[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.data.tokenizer import Side
 from regard.errors import UsageError
 from regard.models.encoder_decoder import EncoderDecoder
 from regard.models.ensemble import EncoderDecoderEnsemble
+from regard.models.layers import Table
 from regard.notes import detail, note
 from regard.tasks.ensembles import ModelName, agreed, none_in_common, require_alike, told
 from regard.tasks.provenance import told_count, told_range
@@ -42,7 +43,7 @@ class TranslatorEnsemble(Translator):
     def _states(self, windows: Sequence[Window]) -> Tensor:
         raise none_in_common("vectors")
 
-    def _table(self, side: Side) -> nn.Embedding:
+    def _table(self, side: Side) -> Table:
         raise none_in_common("embedding")
 
     def facts(self) -> dict[str, str]:

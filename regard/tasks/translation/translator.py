@@ -33,8 +33,10 @@ from regard.tasks.translation.warnings import USUAL_RATIO, Doubt, doubts
 from regard.tasks.vectors import Reading, TextVectors, Window
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import Tensor
     from typing_extensions import Unpack  # part of typing only from Python 3.11 on
+
+    from regard.models.layers import Table
 
 
 class Translator(PairScoring, AttentionRecording, TextVectors):
@@ -279,7 +281,7 @@ class Translator(PairScoring, AttentionRecording, TextVectors):
         ids = pad([np.array(window.ids, dtype=np.int64) for window in windows])  # [S, K]
         return self.model.encoder_states(torch.from_numpy(ids).to(self.model.device))
 
-    def _table(self, side: Side) -> nn.Embedding:
+    def _table(self, side: Side) -> Table:
         return (self.model.source_embedding if side == "source" else self.model.target_embedding).table
 
     def _training_lines(self, recipe: config.TranslationRecipe, side: Side) -> Iterator[str]:
