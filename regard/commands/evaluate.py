@@ -71,6 +71,14 @@ def evaluate(
     stride: Annotated[
         int | None, typer.Option(min=1, help="Language model: tokens by which its context slides.")
     ] = None,
+    cache: Annotated[
+        int | None,
+        typer.Option(
+            metavar="TOKENS",
+            min=0,
+            help="Language model: also with a cache of so many tokens that were read, such as 2000.",
+        ),
+    ] = None,
 ) -> None:
     """How good a model is, on its recipe's test sets or on given files.
 
@@ -80,7 +88,7 @@ def evaluate(
     """
     found = regard.evaluate(
         models, data=data, save=save, output=output, keep=keep, command=command_line(), on_result=None if as_json else tell, source=source, target=target,
-        beam=beam, paper=paper, unlike=unlike, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride,
+        beam=beam, paper=paper, unlike=unlike, engine=engine, int8=int8, shortlist=shortlist, workers=workers, file=file, stride=stride, cache=cache,
         split=split, protect=protect, truecase=truecase, to=to, test=test, device=device,
     )  # fmt: skip
     if as_json:

@@ -45,6 +45,11 @@ class PointerOutput(NamedTuple):
         """Targets [..] → how probably each is a token that comes again [..]."""
         return (self.weights * (self.tokens == targets.unsqueeze(-1))).sum(-1)
 
+    def log_probability(self, own: Tensor, targets: Tensor) -> Tensor:
+        """The vocabulary's log-probabilities of targets [..] → those of both together [..]."""
+        repeats = self.probability(targets).clamp(min=LEAST).log()
+        return torch.logaddexp(self.gate.clamp(min=LEAST).log() + own, repeats)
+
     def mix(self, log_probabilities: Tensor) -> Tensor:
         """The vocabulary's log-probabilities [.., V] → those of both together."""
         probabilities = log_probabilities.exp() * self.gate.unsqueeze(-1)

@@ -120,7 +120,7 @@ def evaluate(
     each test set came to as soon as it is known. Of translation, `source` and `target` are files, `beam` and `paper` (also
     lower-cased, Moses-tokenised BLEU) are about the scores, and `engine`, `int8`, `shortlist` and `workers` as in `load`.
     Of classification and language models, `file` is other text; of the latter, `stride` is by how many tokens the context
-    slides.
+    slides, and `cache` how many tokens are remembered beyond it, for a score of its own.
     """
     file, row = find_model(first_of(model)), row_of(model)
     if save:

@@ -19,7 +19,6 @@ from torch.autograd.function import once_differentiable
 from regard.products import add_over_rows, product, zeros_over_rows
 
 CHUNK = 512  # rows of logits alive at a time
-LEAST = 1e-30  # a probability whose logarithm is still a number
 
 
 class Loss(NamedTuple):
@@ -100,14 +99,6 @@ def _dense_loss(states: Tensor, output: AdaptiveOutput, targets: Tensor, smoothi
         meant = ((targets >= begin) & (targets < end)).to(states)
         wanted = (targets - begin).clamp(0, end - begin - 1)  # any, where none is meant
         yield _in_chunks(own, weight, wanted, meant, smoothing, weight.new_full((len(weight),), 1 / size))
-
-
-def mixed_loss(states: Tensor, output: AdaptiveOutput, targets: Tensor, repeats: Tensor, vocabulary: Tensor) -> Loss:
-    """The same where a target has, besides its share of the vocabulary's probability [N], another one [N]."""
-    both = torch.logaddexp(
-        vocabulary.clamp(min=LEAST).log() + log_probabilities(states, output, targets), repeats.clamp(min=LEAST).log()
-    )
-    return Loss(-both.sum(), -both.sum().detach())
 
 
 def log_probabilities(states: Tensor, output: AdaptiveOutput, targets: Tensor) -> Tensor:

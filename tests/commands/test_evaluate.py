@@ -176,6 +176,22 @@ def test_a_language_model(rhymes: Path) -> None:
     assert "from 1 to the window's 64 tokens" in fail("evaluate", rhymes, "--stride", 65)
 
 
+def test_a_language_model_with_a_cache(rhymes: Path) -> None:
+    """A row of its own, beside the one that is there without; and nothing but that, if it holds nothing."""
+    plain = succeed("evaluate", rhymes, "--cache", 0).out
+    assert plain == succeed("evaluate", rhymes).out
+    both = succeed("evaluate", rhymes, "--cache", 200).out
+    assert both.splitlines()[0] == plain.splitlines()[0]
+    assert re.search(r"perplexity [\d.]+ per word, [\d.]+ per token with a cache", both)
+    assert re.search(r"cache: the last 200 tokens, theta \d+ and lambda 0[\d.]* chosen on the validation text", both)
+    found = json.loads(succeed("evaluate", rhymes, "--json", "--file", VALID, "--cache", 200).out)
+    alone, cached = found["rhymes-valid.txt"]["scores"]
+    assert (alone["name"], alone["cache"], cached["name"]) == ("perplexity", "", "perplexity with a cache")
+    assert cached["value"] <= alone["value"]  # on the text that it was chosen on
+    assert "a cache holds from 1 to 100,000 tokens" in fail("evaluate", rhymes, "--cache", 100_001)
+    assert "a cache of what was read is of one model" in fail("evaluate", rhymes, rhymes, "--cache", 10)
+
+
 def test_scores_of_a_language_model_are_stored(rhymes: Path) -> None:
     succeed("evaluate", rhymes, "--save")
     stored = load_trained(rhymes).provenance["scores"]["valid"][0]

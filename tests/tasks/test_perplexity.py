@@ -123,7 +123,7 @@ def test_batches_change_nothing(tokenizer: Tokenizer, architecture: str, documen
         with torch.inference_mode():
             found = [
                 (writer.model.project(states, pointed).log_softmax(-1), wanted)
-                for states, pointed, wanted in window_states(writer.model, windows, tokens)
+                for states, pointed, wanted, _ in window_states(writer.model, windows, tokens)
             ]
         expected, wanted = zip(*found, strict=True)
         return torch.cat(expected), torch.cat(wanted)

@@ -100,17 +100,20 @@ class WindowStates(NamedTuple):
     states: Tensor  # [F, D]
     pointed: PointerOutput | None
     wanted: Tensor  # [F]: the token that each should expect next
+    documents: Tensor  # [F]: in which document each is, counted from 1
 
     def in_parts(self, size: int) -> Iterator[WindowStates]:
         for first in range(0, len(self.wanted), size):
             rows = slice(first, first + size)
-            yield WindowStates(self.states[rows], self.pointed and self.pointed.select(rows), self.wanted[rows])
+            pointed = self.pointed and self.pointed.select(rows)
+            yield WindowStates(self.states[rows], pointed, self.wanted[rows], self.documents[rows])
 
 
 def window_states(model: LanguageModel, windows: Iterable[Window], tokens: int) -> Iterator[WindowStates]:
     """For about so many tokens at a time."""
     recurrent = model if isinstance(model, RecurrentLanguageModel) else None
     hidden: Tensor | None = None
+    document = 0
     for batch in _together(windows, tokens, apart=recurrent is not None):
         check_cancelled()
         read, wanted = (
@@ -119,21 +122,23 @@ def window_states(model: LanguageModel, windows: Iterable[Window], tokens: int) 
         )  # [S, T]
         lengths = torch.tensor([len(each.tokens) - 1 for each in batch], device=model.device)
         fresh = torch.tensor([each.fresh for each in batch], device=model.device)
+        begun = torch.tensor([not each.goes_on for each in batch], device=model.device).cumsum(0) + document  # [S]
+        documents, document = begun.repeat_interleave(fresh), int(begun[-1])  # [F]
         place = torch.arange(read.size(1), device=model.device)
         new = (place >= (lengths - fresh)[:, None]) & (place < lengths[:, None])  # [S, T]
         if recurrent is not None:
             hidden = hidden if batch[0].goes_on else None
             states, after = recurrent.decode(read, recurrent.initial_state(len(batch)) if hidden is None else hidden)
             hidden = after[-1:]  # of the only one that can go on: it fills its window, so that no padding is in it
-            yield WindowStates(states[new], None, wanted[new])
+            yield WindowStates(states[new], None, wanted[new], documents)
         elif model.pointer is not None:
             states = model(read)  # [S, T, D]
             pointed = model.point(states, read)
-            yield WindowStates(states[new], pointed and pointed.select(new), wanted[new])
+            yield WindowStates(states[new], pointed and pointed.select(new), wanted[new], documents)
         else:
             packed = bool((read == PAD).any())
             states = model(read, packed=packed).flatten(0, -2)  # [N, D]
-            yield WindowStates(states[new[read != PAD]], None, wanted[new])
+            yield WindowStates(states[new[read != PAD]], None, wanted[new], documents)
 
 
 def _together(windows: Iterable[Window], tokens: int, apart: bool) -> Iterator[list[Window]]:
@@ -166,6 +171,8 @@ class Perplexity:
     """Tokens that stand for words that are not in the vocabulary; to predict them is easier than to spell them."""
     log_probability: float = 0.0
     context: str = ""
+    cache: str = ""
+    """What was remembered beyond the context, if anything."""
 
     @property
     def per_word(self) -> float:
@@ -181,7 +188,8 @@ class Perplexity:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON, and for a model file."""
-        found = {"name": "perplexity", "value": self.per_word, "per_token": self.per_token}
+        name = "perplexity with a cache" if self.cache else "perplexity"
+        found = {"name": name, "value": self.per_word, "per_token": self.per_token}
         return {**found, "bits_per_character": self.bits_per_character, **vars(self)}
 
     def count(self, line: str) -> str:
@@ -198,10 +206,12 @@ class PerplexityTest:
 
     name: str
     found: Perplexity
+    cached: Perplexity | None = None
+    """The same text with a cache."""
 
     def stored(self) -> list[dict[str, Any]]:
         """The scores as a model file keeps them; the first is the one to tell."""
-        return [self.found.to_dict()]
+        return [each.to_dict() for each in (self.found, self.cached) if each is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -210,6 +220,11 @@ class PerplexityTest:
     def lines(self) -> list[str]:
         """For people."""
         found = self.found
+        cached = self.cached and [
+            f"  perplexity {self.cached.per_word:.2f} per word, {self.cached.per_token:.2f} per token with a cache",
+            f"  {self.cached.bits_per_character:.3f} bits per character",
+            f"  cache: {self.cached.cache}",
+        ]
         unknown = f"  {found.unknown:,} words are not in the vocabulary and were predicted as unknown"
         return [
             f"{self.name} ({found.lines:,} lines, {found.words:,} words with the lines' ends, {found.tokens:,} tokens)",
@@ -217,6 +232,7 @@ class PerplexityTest:
             f"  {found.bits_per_character:.3f} bits per character",
             *([unknown] if found.unknown else []),
             f"  context: {found.context}",
+            *(cached or []),
         ]
 
 
@@ -238,7 +254,7 @@ def measure(
     found = Perplexity(context=str(context))
     windows = windows_of_text(map(found.count, lines), tokenizer, data, context)
     with torch.inference_mode():
-        for states, pointed, wanted in window_states(model, windows, max(BATCH_TOKENS, context.window)):
+        for states, pointed, wanted, _ in window_states(model, windows, max(BATCH_TOKENS, context.window)):
             found.log_probability -= next_loss(model, states, pointed, wanted).plain.item()
             found.tokens += len(wanted)
             found.unknown += int((wanted == UNKNOWN).sum())

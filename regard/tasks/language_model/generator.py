@@ -254,7 +254,7 @@ class TextGenerator(TextVectors, Switchable):
         """Log-probabilities [F, V] at places of the texts, one after the other, and what stands there [F]; a few at a time. How many
         tokens of each text are predicted is counted in `counts`."""
         for read in window_states(self.model, self._slides(texts, counts, stride), BATCH_TOKENS):
-            for states, pointed, wanted in read.in_parts(CHUNK):
+            for states, pointed, wanted, _ in read.in_parts(CHUNK):
                 yield self.model.project(states, pointed).float().log_softmax(-1), wanted
 
     def measure(

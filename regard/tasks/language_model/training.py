@@ -29,7 +29,7 @@ from regard.tasks.movie import Filmed, choose
 from regard.tasks.task import ENOUGH_EXAMPLES
 from regard.tasks.text_assets import guess_vocabulary
 from regard.tasks.word_dropout import hide
-from regard.training.loss import Loss, adaptive_loss, mixed_loss
+from regard.training.loss import Loss, adaptive_loss, log_probabilities
 from regard.training.trainable import Finished, MicroBatch
 
 Windows = NDArray[np.int64]  # [W, 2]: where each one's first wanted token is in the stream, and how many are wanted
@@ -160,7 +160,16 @@ def next_loss(
     computed. What points at places takes no smoothing: `recipes.py` refuses the two together."""
     if pointed is None:
         return adaptive_loss(states, model.output, wanted, smoothing)
-    return mixed_loss(states, model.output, wanted, pointed.probability(wanted), pointed.gate)
+    surprise = -next_log_probabilities(model, states, pointed, wanted).sum()
+    return Loss(surprise, surprise.detach())
+
+
+def next_log_probabilities(
+    model: LanguageModel, states: Tensor, pointed: PointerOutput | None, wanted: Tensor
+) -> Tensor:
+    """Of each of the wanted [N] after states [N, D]."""
+    own = log_probabilities(states, model.output, wanted)
+    return own if pointed is None else pointed.log_probability(own, wanted)
 
 
 def survey(recipe: config.LanguageRecipe, split: str, examples: Iterator[str]) -> Iterator[str]:

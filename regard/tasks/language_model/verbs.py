@@ -13,7 +13,9 @@ from regard.data.plain import documents_in, read_documents
 from regard.data.progress import progress
 from regard.errors import UsageError
 from regard.tasks.data_folder import choose_test, with_data_folder
-from regard.tasks.ensembles import ModelNames
+from regard.tasks.ensembles import ModelNames, require_one
+from regard.tasks.language_model.cache import MOST as MOST_REMEMBERED
+from regard.tasks.language_model.cache import Cache, choose, measure_with
 from regard.tasks.language_model.evaluation import PerplexityTest
 from regard.tasks.language_model.generator import TextGenerator
 from regard.tasks.language_model.page import TextAttention, draw_text
@@ -34,14 +36,32 @@ def evaluate(
     *,
     file: str | Path | None = None,
     stride: int | None = None,
+    cache: int | None = None,
     test: str | None = None,
     device: str = "cpu",
 ) -> Iterator[PerplexityTest]:
-    """Perplexity of the recipe's test sets, or only of `test`, else of its validation text, or of a file."""
+    """Perplexity of the recipe's test sets, or only of `test`, else of its validation text, or of a file; also with a `cache` of
+    so many tokens, if that is asked for."""
     writer = load(model, device, task="text-generation")
     texts = dict(texts_of(writer, model, file, data))
-    for name in choose_test(texts, test, file):
-        yield measured(writer, name, texts[name], stride)
+    names = choose_test(texts, test, file)
+    chosen = chosen_cache(writer, model, data, cache, stride) if cache else None
+    for name in names:
+        yield measured(writer, name, texts[name], stride, chosen)
+
+
+def chosen_cache(
+    writer: TextGenerator, model: ModelNames, data: str | Path | None, size: int, stride: int | None
+) -> Cache:
+    """As it serves the recipe's validation text best."""
+    require_one(model, "a cache of what was read")
+    if not 0 < size <= MOST_REMEMBERED:
+        raise UsageError(f"a cache holds from 1 to {MOST_REMEMBERED:,} tokens, not {size:,}")
+    recipe = with_data_folder(writer.recipe, model, data)
+    with progress() as bar:
+        task = bar.add_task("Choosing theta and lambda on the validation text", total=None)
+        lines = read_documents(recipe.data.valid, recipe.data)
+        return choose(size, writer, lines, stride, lambda tokens: bar.advance(task, tokens))
 
 
 def texts_of(
@@ -56,14 +76,24 @@ def texts_of(
         yield name, read_documents(files, recipe.data)
 
 
-def measured(writer: TextGenerator, name: str, lines: Iterable[str], stride: int | None) -> PerplexityTest:
+def measured(
+    writer: TextGenerator, name: str, lines: Iterable[str], stride: int | None, cache: Cache | None
+) -> PerplexityTest:
     """With a progress bar."""
+    cached = None
     with progress() as bar:
         task = bar.add_task(f"Measuring {name}", total=None)
-        found = writer.measure(lines, stride, lambda tokens: bar.advance(task, tokens))
+
+        def tell(tokens: int) -> None:
+            bar.advance(task, tokens)
+
+        if cache is None:
+            found = writer.measure(lines, stride, tell)
+        else:
+            found, cached = measure_with(cache, writer, lines, stride, tell)
     if not found.tokens:
         raise UsageError(f"{name} holds no text")
-    return PerplexityTest(name, found)
+    return PerplexityTest(name, found, cached)
 
 
 def score(
