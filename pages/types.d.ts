@@ -586,6 +586,7 @@ interface SentenceRules {
   code: string;
   never: string[];
   maybe: string[];
+  closing: string[];
   numbered: string[];
   starters: string[];
   ordinals: boolean;

@@ -41,6 +41,9 @@ EXAMPLES = {
         "Das dt. Wort ist alt. |Frau Dr. med. Weber, geb. Klein, sagt u. a. nein.",
         "Mo. bis Fr. geöffnet. |Sie lebte ca. 300 v. Chr. in Rom.",
         "Die Müller & Co. KG ist pleite. |Max. 5 Personen.",
+        "z. Hd. Herrn Meier, am 24. 12. 2020. |Wir brauchen Milch usw. |Kaufst du sie?",
+        "Wir kamen 12. 3. 1980 an, i. d. R. Er und ich. |Ich las main.py und web.de. |Bücher sind gut.",
+        "Es gab Brot usw. und Käse. |Mit freundl. Grüßen",
     ],
     "en": [
         "Mr. Smith went to Washington D.C. yesterday. |He came back.",
@@ -57,6 +60,8 @@ EXAMPLES = {
         "Acme Corp. vs. Smith Bros. Ltd. was decided. |They appealed.",
         "Sect. 5, pp. 10–12, by K. Lee et al. in 1999. |It is old.",
         "She's 5 ft. 2 in. tall. |He is 6 ft. |They met Maj. Brown.",
+        "The file is main.py. |Open it. |He lives at 5 Main St. |He is nice. |St. Mary is in Paris, Max. 6.",
+        "We had tea, milk, etc. |Tom was late, e. g. Monday.",
         "She has a B.Sc. from M.I.T. in physics. |(This is one.) |This is two.",
     ],
     "fr": [
@@ -69,19 +74,42 @@ EXAMPLES = {
         "값은 3.5달러입니다. |좋아요!",
         "갔어요.|그래서 왔어요. |네. |알겠습니다.",
         "“가자.”라고 말했다. |끝.",
+        "“가자.” 하고 말했다. |“정말?” 이라고 물었다. |“응.” |이라크는 멀다.",
         "2026. 5. 3. 에 만났습니다. |11. 18.에 또 봅니다. |좋아요.",
         "준비물: 1. 연필 2. 지우개. |감사합니다.",
     ],
-    "ja": ["お腹が空いた。|駅はどこですか？|弟はベルリンに住んでいる。", "「行こう。」と言った。|彼は去った。"],
+    "ja": [
+        "お腹が空いた。|駅はどこですか？|弟はベルリンに住んでいる。",
+        "「行こう。」と言った。|彼は去った。",
+        "えっ？!|３．５円です．|高い。",
+    ],
     "zh": [
         "我饿了。|车站在哪里？|我弟弟住在柏林。",
         "太贵了！|“真的吗？”|他问。",
         "你好!|我是小明.|你呢?|价格是3.5元。",
         "他说：“我来了。”|走了。",
     ],
-    "ar": ["قال د. أحمد نعم. |ثم ذهب.", "أنا جائع. |أين المحطة؟ |أخي يعيش في برلين."],
+    "ar": ["قال د. أحمد نعم. |ثم ذهب.", "أنا جائع. |أين المحطة؟ |أخي يعيش في برلين.", "ماذا؟! |نعم!"],
+    "es": [
+        "Los EE. UU. son grandes. |Son las 5 p. m. |Vamos.",
+        "El Sr. García, etc. |¿Qué tal? |Los EE.UU. |Ellos no.",
+    ],
+    "ru": [
+        "Это стоит 5 руб. |Это дёшево. |Ок. 5 человек, и т. д. |Он ушёл.",
+        "А. С. Пушкин, г. Москва, т. е. Россия. |Да.",
+    ],
+    "cs": [
+        "Ing. Novák a Mgr. Nová přišli. |Narodil se 12. 3. 1980. |Viz str. 5, sv. Jana, 3. května.",
+        "Karel IV. byl král. |Jablka atd. |Pak odešel.",
+    ],
+    "sv": ["Kl. 8 börjar det, t.ex. Imorgon. |Kom."],
+    "el": [
+        "Πεινάω. |Πού είναι ο σταθμός; |Τι; |Ο κ. Νίκος μένει στο Βερολίνο, π. χ. Σήμερα.",
+        "Μήλα κ.λπ. |Μετά έφυγε. |Έχω μήλα· έχεις αχλάδια. |«Πού;» ρώτησε.",
+    ],
+    "my": ["ကျွန်တော် ဗိုက်ဆာတယ်။ |ဘူတာ ဘယ်မှာလဲ။"],
     "hu": ["Ma 2026. 5. 3. van. |Jó."],
-    "hi": ["मुझे भूख लगी है। |स्टेशन कहाँ है?"],
+    "hi": ["मुझे भूख लगी है। |स्टेशन कहाँ है?", "डॉ. शर्मा ने रु. 500 दिए. |श्री ए. पी. सिंह आए।"],
     "source": ["One two. |Three four.", "Dr. Who is here. |Yes."],
 }
 

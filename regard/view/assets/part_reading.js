@@ -5,9 +5,6 @@ const PLACEHOLDERS = Array.from({ length: 10 }, (_, number) => String.fromCodePo
 const HELD = "\\u{10f100}-\\u{10f109}";
 const CHARACTER = "\\p{L}\\p{N}_"; // of a word, as Python's \w
 const LETTER = "[\\p{L}\\p{Nl}\\p{No}]";
-const ENDINGS = // of the name of a site or a file
-  "com|org|net|edu|gov|info|example|io|eu|de|at|ch|fr|uk|es|it|nl|kr|jp|cn" +
-  "|pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|jsonl?|xml|html?|md|srt|zip|png|jpe?g|gif|mp3|mp4|py|js|toml";
 const PICTURES = "\\u2600-\\u27bf\\u{1f000}-\\u{1faff}";
 const VALUE_PATTERN = [
   `[${HELD}]`,

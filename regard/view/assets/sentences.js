@@ -3,13 +3,18 @@
 
 const CLOSERS = "‟\"'”’“»›)\\]}」』》）】";
 const CLOSERS_WIDE = CLOSERS.replace("“", ""); // which closes in German, and opens where marks are wide
+const WIDE = "。！？｡．؟۔।॥။។።፧";
+const ENDINGS = // of the name of a site or a file
+  "com|org|net|edu|gov|info|example|io|eu|de|at|ch|fr|uk|es|it|nl|kr|jp|cn" +
+  "|pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|jsonl?|xml|html?|md|srt|zip|png|jpe?g|gif|mp3|mp4|py|js|toml";
 const LOOK_BACK = 40;
 const WRAPPED = 50; // characters of a line that ends because the page does, not the sentence
 /** @type {(pattern: string, flags?: string) => RegExp} */
 const pattern = (text, flags = "uy") => new RegExp(text, flags);
 const MARKS = {
   end: pattern(
-    `(?<latin>[.!?…‥]+)[${CLOSERS}]*|(?<wide>[。！？｡．؟۔।॥։።]+)[${CLOSERS_WIDE}]*|(?<lines>\\n[${WHITE}]*)`,
+    `(?<latin>[.!?…‥]+|(?<=[\\u0370-\\u03ff\\u1f00-\\u1fff])[;\\u037e][.!…]*)[${CLOSERS}]*` +
+      `|(?<wide>[${WIDE}][${WIDE}.!?…‥]*)[${CLOSERS_WIDE}]*|(?<lines>\\n[${WHITE}]*)`,
     "ug",
   ),
   space: pattern(`[${WHITE}]*`),
@@ -19,13 +24,16 @@ const MARKS = {
   nextWord: pattern("[\\p{L}\\p{Nl}\\p{No}]+"),
   glued: pattern(`[\\p{L}\\p{Nl}\\p{No}]{2,40}(?=[${WHITE},;:!?…'’]|\\.(?![\\p{L}\\p{N}_])|$)`),
   initials: pattern(`(?:^|[${WHITE}])[\\p{L}\\p{N}_]\\.[${WHITE}]?$`, "u"),
+  spaced: pattern(`(?:(?<![^${WHITE}])[\\p{L}\\p{Nl}\\p{No}]{1,3}\\.[${WHITE}]?)+$`, "u"), // the same, and the EE. of EE. UU.
+  address: pattern(`[@/]|^[Ww]{3}\\.|[\\p{L}\\p{N}_-]{2}\\.(?:${ENDINGS})$`, "u"),
   ideographs: pattern("[\\u3040-\\u30ff\\u3400-\\u9fff]"),
   arabic: pattern("^[\\u0620-\\u064a]$", "u"), // single letters abbreviate, as in د. أحمد
   ofYear: pattern(`(?:^|\\P{Nd})\\p{Nd}{4}\\.[${WHITE}]?$`, "u"), // before the 5. of 2026. 5. 3.
   monthOrDay: pattern("\\p{Nd}{1,2}\\."),
+  monthAndYear: pattern(`(?:0?[1-9]|1[0-2])\\.[${WHITE}]?\\p{Nd}{4}(?!\\p{Nd})`),
   measured: pattern(`\\p{Nd}[${WHITE}]?$`, "u"), // before the m of 1,80 m
   roman: pattern("^[IVXLC]{1,7}$", "u"),
-  quotedOn: pattern("(?:と|って|라고|하고|이라)"),
+  quotedOn: pattern("と|って|이?라(?:고|며|는)|하(?:고|며|면서) "),
   clause: pattern(`[,;:][${WHITE}]+|[、，；：،؛]+[${WHITE}]*|(?<![${WHITE}])[${WHITE}]+(?=[—–-][${WHITE}])`, "ug"),
   spaces: pattern(`[${WHITE}]+`, "ug"),
 };
@@ -66,15 +74,18 @@ function boundary(text, mark, end, rules, lower) {
   const { latin, wide, lines } = mark.groups ?? {};
   const markEnd = mark.index + mark[0].length;
   if (lines !== undefined) return endsAtLine(text, mark.index, lines, end) ? end : 0;
+  if (wide === "．" && /^\p{Nd}$/u.test(text[mark.index - 1] ?? "")) return 0; // ３．５
   if (wide !== undefined) return matchEnd(MARKS.quotedOn, text, end) >= 0 && mark[0].length > wide.length ? 0 : end;
   const alone = mark[0].length === latin.length;
+  if (!alone && matchEnd(MARKS.quotedOn, text, end) >= 0) return 0;
   if (end === markEnd) return alone && endsWithoutSpace(text, mark.index, latin, rules) ? end : 0;
   const closing = rules.code === "de" ? -1 : matchEnd(MARKS.guillemet, text, markEnd);
   const begin = closing < 0 ? end : matchEnd(MARKS.space, text, closing);
   if (begin === text.length) return 0;
   const opened = begin + matchEnd(MARKS.openers, text.slice(begin, begin + LOOK_BACK), 0);
   const [follows] = text.slice(opened, opened + 2);
-  if (isLower(follows) && !lower) return alone && closing < 0 && "!?".includes(latin[latin.length - 1]) ? begin : 0;
+  if (isLower(follows) && !lower)
+    return alone && closing < 0 && "!?;\u037e".includes(latin[latin.length - 1]) ? begin : 0;
   return latin !== "." || stopEnds(text, mark.index, begin, rules) ? begin : 0;
 }
 
@@ -88,10 +99,11 @@ function stopEnds(text, stop, end, rules) {
   const ahead = text.slice(end, end + LOOK_BACK);
   const opened = matchEnd(MARKS.openers, ahead, 0);
   const following = matchEnd(MARKS.nextWord, ahead, opened);
-  const next = following < 0 ? "" : ahead.slice(opened, following).toLowerCase();
+  const nextWord = following < 0 ? "" : ahead.slice(opened, following);
+  const next = nextWord.toLowerCase();
   const starts = rules.starters.includes(next);
-  const name = word.toLowerCase();
-  if ([...word].length === 1 && word.toUpperCase() !== name) {
+  const name = spelledOut(word, before.slice(0, found.index), rules);
+  if ([...name].length === 1 && word.toUpperCase() !== name) {
     if (rules.code === "en" && word === "I") return true;
     const aheadOf = before.slice(0, found.index);
     return starts && (isLower(word) ? MARKS.measured.test(aheadOf) : !MARKS.initials.test(aheadOf));
@@ -100,10 +112,18 @@ function stopEnds(text, stop, end, rules) {
   if (/^\p{N}/u.test(ahead) && (rules.numbered.includes(name) || (rules.code === "de" && name.endsWith("str"))))
     return false; // Hauptstr. 5
   if (rules.never.includes(name)) return false;
-  const dotted = word.includes(".") && !/\p{Nd}/u.test(word) && !/[@/]|^www\./iu.test(word);
+  if (rules.closing.includes(name)) return starts || /^\p{Uppercase}/u.test(nextWord);
+  const dotted = word.includes(".") && !/\p{Nd}/u.test(word) && !MARKS.address.test(word);
   if (rules.maybe.includes(name) || dotted || (word.length > 1 && MARKS.roman.test(word))) return starts;
   if (/^\p{Nd}{1,4}$/u.test(word)) return numberEnds(word, before.slice(0, found.index), ahead, next, starts, rules);
   return true;
+}
+
+// An abbreviation as the lists have it: z.b for the B of z. B.
+/** @type {(word: string, before: string, rules: SentenceRules) => string} */
+function spelledOut(word, before, rules) {
+  const whole = `${MARKS.spaced.exec(before)?.[0] ?? ""}${word}`.replace(MARKS.spaces, "").toLowerCase();
+  return [rules.never, rules.maybe, rules.closing].some((list) => list.includes(whole)) ? whole : word.toLowerCase();
 }
 
 // 했어요.그래서, or a space that was forgotten: Hunger.Wo bist du? Behind a full stop only a word that begins many sentences tells.
@@ -127,6 +147,7 @@ function endsWithoutSpace(text, stop, latin, rules) {
 function numberEnds(word, before, ahead, next, starts, rules) {
   const digits = [...word].length;
   if (matchEnd(MARKS.monthOrDay, ahead, 0) >= 0 && (digits === 4 || MARKS.ofYear.test(before))) return false;
+  if (rules.ordinals && matchEnd(MARKS.monthAndYear, ahead, 0) >= 0) return false; // 3. 5. 2026
   if (digits > 3) return true;
   if (rules.code === "ko" && digits < 3) return false; // the 3. of 2026. 5. 3. 에
   const bare = before.replace(/[ \t]+$/, "");
