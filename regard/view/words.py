@@ -102,16 +102,19 @@ def merge(weights: NDArray[np.float64], queries: Sequence[Word], keys: Sequence[
     return np.stack([summed[..., word.first : word.end, :].mean(-2) for word in queries], axis=-2)
 
 
-def repeated(words: Sequence[str], longest: int = 6) -> list[tuple[int, int, int]]:
+def repeated(words: Sequence[str], longest: int = 12) -> list[tuple[int, int, int]]:
     """Runs of words that come again at once, as (first, length, times); the longest stretch of each place.
 
-    Numbers and punctuation may repeat; so may a single letter, once: where every token is a word, "oo" is two.
+    Numbers and punctuation may repeat; so may a single letter, once: where every token is a word, "oo" is two. Case is one, and
+    behind two words or more so are marks: "He left, he left." says the same again.
     """
     found: list[tuple[int, int, int]] = []
     place = 0
+    folded = [word.lower() for word in words]
+    level = [word if any(map(str.isalnum, word)) else "," for word in folded]
     while place < len(words):
         runs = [(times * length, length, times) for length in range(1, longest + 1)
-                if (times := _times(words, place, length)) > 1]  # fmt: skip
+                if (times := _times(level if length > 2 else folded, place, length)) > 1]  # fmt: skip
         if not runs:
             place += 1
             continue

@@ -16,8 +16,7 @@ from regard.errors import UsageError
 from regard.tasks.translation.native import coverages, known_pairs
 from regard.tasks.translation.training import usual_ratio
 from regard.tasks.translation.warnings import (
-    ALONE,
-    TOGETHER,
+    SEEN,
     USUAL_RATIO,
     alignment_layer,
     coverage,
@@ -35,13 +34,15 @@ def test_words_that_got_no_attention() -> None:
     assert unseen_words(covered, SOURCE) == []
     covered[-2:] = 0  # the full stop and the end are nobody's loss
     assert unseen_words(covered, SOURCE) == []
-    covered[4] = (ALONE + TOGETHER) / 2  # a small word alone may be left out
+    covered[4] = SEEN / 3  # a small word alone may be left out
     assert unseen_words(covered, SOURCE) == []
-    covered[4] = ALONE / 2
+    covered[4] = SEEN / 20
     assert unseen_words(covered, SOURCE) == [(3,)]
-    covered[4:7] = (ALONE + TOGETHER) / 2
+    covered[4:7] = SEEN / 3
     assert unseen_words(covered, SOURCE) == [(3, 4)]
-    covered[0] = 0
+    covered[4:7] = SEEN * 0.9  # that little is missing of two
+    assert unseen_words(covered, SOURCE) == []
+    covered[4:7] = covered[0] = 0
     assert unseen_words(covered, SOURCE) == [(0,), (3, 4)]
 
 
@@ -60,6 +61,12 @@ def kinds(source: str, target: str, ratio: tuple[float, float] = USUAL_RATIO) ->
     [
         ("er ist nicht da", "he is not there", []),
         ("es ist müde und es schläft", "because it is tired because it is tired", ["repeated"]),
+        ("er ging heim weil er so müde war", "He went home , he went home .", ["repeated"]),
+        ("nein , nein , nein !", "No , no , no !", []),  # so does the source
+        ("er sagt ja ja und geht nach Hause", "he says yes yes yes and goes home now", ["repeated"]),
+        ("ich habe wirklich Hunger", "I am BAAAABAAAABA hungry", ["repeated"]),
+        ("hahahaha sagt er", "hahahaha he says", []),
+        ("Tom Miller und Mary Brown und Bob", "Tom Miller and Mary Brown and Bob", []),
         ("eins zwei drei vier fünf sechs", "one", ["short"]),
         ("eins zwei drei vier fünf", "a b c d e f g h i j k l m n o p q", ["long"]),
         ("eins zwei", "one two three four five six seven", []),  # too short a source to say

@@ -145,6 +145,8 @@ def test_words_of_one_token_change_nothing(queries: int, keys: int, seed: int) -
         ("no , no , no , no", [(0, 2, 3)]),
         ("a b c d e f a b c d e f", [(0, 6, 2)]),
         ("ab cd ab cd e ab cd ab cd e", [(0, 5, 2)]),  # the longest stretch, not the first
+        ("He left , he left .", [(0, 3, 2)]),
+        ("as he was far too tired to go as he was far too tired to go", [(0, 8, 2)]),
     ],
 )
 def test_repetition_is_found(text: str, found: list[tuple[int, int, int]]) -> None:

@@ -171,7 +171,10 @@ class Attention:
         return [
             *({"kind": "unseen", "side": "source", "words": list(run)} for run in runs),
             *({"kind": "spelled", "side": "source", "words": list(run)} for run in spelled_words(self.source_tokens)),
-            *({"kind": "repeated", "side": "target", "words": list(run)} for run in repeated_words(self.target_tokens)),
+            *(
+                {"kind": "repeated", "side": "target", "words": list(run)}
+                for run in repeated_words(self.target_tokens, self.source_tokens)
+            ),
         ]
 
     def coverage(self) -> NDArray[np.float64]:

@@ -5,8 +5,9 @@ const NO_SPACES = /^[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-
 const BYTE_TOKEN = /^<0x([0-9A-F]{2})>$/;
 const LATER_BYTE = /^<0x[89AB][0-9A-F]>$/; // in UTF-8 such a byte goes on with a character
 const ENDLESS = 8; // so often nothing repeats for a reason
-const LONGEST_RUN = 6;
-const COVERED = { alone: 0.15, together: 0.3 }; // a word is unseen if its tokens got less attention than this in all
+const LONGEST_RUN = 12;
+const STUTTER = /(\p{L}{1,4}?)\1{3,}/iu; // BABABABA
+const COVERED = { seen: 0.5, missed: 0.75 }; // how much attention a word's tokens get, and how much words side by side may lack of it
 
 /** @type {(token: string) => string} */
 const bare = (token) => token.replace(/^▁+|▁+$/g, "");
@@ -55,21 +56,35 @@ function sideOf(text, tokens) {
   return { text, tokens, words };
 }
 
-// Words that come again at once, as places; the longest stretch of each place.
-/** @type {(words: string[]) => number[][]} */
-function repeatedWords(words) {
+// Words that come again at once, as places, and how often; the longest stretch of each place. Case is one, and behind two words marks are.
+/** @type {(texts: string[]) => { places: number[], times: number }[]} */
+function repeatedRuns(texts) {
+  const words = texts.map((text) => text.toLowerCase());
+  const level = words.map((word) => (/[\p{L}\p{N}]/u.test(word) ? word : ","));
   const found = [];
   for (let place = 0; place < words.length; ) {
-    let best = { stretch: 0, length: 0 };
+    let best = { stretch: 0, length: 0, times: 0 };
     for (let length = 1; length <= LONGEST_RUN; length++) {
-      const times = timesOf(words, place, length);
-      if (times > 1 && times * length > best.stretch) best = { stretch: times * length, length };
+      const times = timesOf(length > 2 ? level : words, place, length);
+      if (times > 1 && times * length > best.stretch) best = { stretch: times * length, length, times };
     }
     const from = place;
-    if (best.stretch) found.push(Array.from({ length: best.stretch }, (_, step) => from + step));
+    if (best.stretch)
+      found.push({ places: Array.from({ length: best.stretch }, (_, step) => from + step), times: best.times });
     place += best.stretch || 1;
   }
   return found;
+}
+
+// Runs of output words that say the same again, more often than the source does, and words that stutter.
+/** @type {(words: string[], source: string[]) => number[][]} */
+function repeatedWords(words, source) {
+  const usual = Math.max(1, ...repeatedRuns(source).map(({ times }) => times));
+  const runs = repeatedRuns(words).flatMap(({ places, times }) => (times > usual ? [places] : []));
+  const told = new Set(runs.flat());
+  if (!source.some((word) => STUTTER.test(word)))
+    for (const [place, word] of words.entries()) if (!told.has(place) && STUTTER.test(word)) runs.push([place]);
+  return runs.sort((a, b) => a[0] - b[0]);
 }
 
 /** @type {(words: string[], place: number, length: number) => number} */
@@ -93,15 +108,16 @@ function unseenWords(covered, { tokens, words }) {
       ? Number.POSITIVE_INFINITY
       : covered.slice(first, end).reduce((sum, each) => sum + each, 0) / (end - first),
   );
+  const lacks = amounts.map((amount) => Math.max(0, 1 - amount / COVERED.seen));
   /** @type {number[][]} */
   const runs = [];
-  amounts.forEach((amount, word) => {
-    if (amount >= COVERED.together) return;
+  lacks.forEach((lack, word) => {
+    if (lack === 0) return;
     const last = runs[runs.length - 1];
     if (last?.at(-1) === word - 1) last.push(word);
     else runs.push([word]);
   });
-  return runs.filter((run) => run.length > 1 || amounts[run[0]] < COVERED.alone);
+  return runs.filter((run) => run.reduce((sum, word) => sum + lacks[word] ** 2, 0) >= COVERED.missed);
 }
 
 // What a reader should mistrust of one translation; `covered` is nothing where the model has no cross-attention.
@@ -110,11 +126,13 @@ function warningsOf(source, target, covered) {
   const spelled = source.words.flatMap(({ first, end }, word) =>
     source.tokens.slice(first, end).some((token) => BYTE_TOKEN.test(token)) ? [[word]] : [],
   );
+  /** @type {(side: Side) => string[]} */
+  const textsOf = ({ words }) => words.map(({ text }) => text);
   /** @type {(kind: Warning["kind"], side: Warning["side"], runs: number[][]) => Warning[]} */
   const told = (kind, side, runs) => runs.map((words) => ({ kind, side, words }));
   return [
     ...told("unseen", "source", covered ? unseenWords(covered, source) : []),
     ...told("spelled", "source", spelled),
-    ...told("repeated", "target", repeatedWords(target.words.map(({ text }) => text))),
+    ...told("repeated", "target", repeatedWords(textsOf(target), textsOf(source))),
   ];
 }
