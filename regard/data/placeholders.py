@@ -19,21 +19,34 @@ ENDINGS = (
     "|pdf|docx?|xlsx?|pptx?|odt|txt|csv|tsv|jsonl?|xml|html?|md|srt|zip|png|jpe?g|gif|mp3|mp4|py|js|toml"
 )
 
+# Words go on behind an address in Korean: a.example에서, report.pdf를.
+HANGUL = "가-힣"
+HOST = rf"(?:[^\W{HANGUL}]|-)"
+# What a number measures is kept with it: a model that has no token for it loses it. 1980s, 21st and 5th are words.
+SIGN = "€$£¥₩"
+UNIT = rf"""(?:[ \u00a0\u202f]?
+    (?:[{SIGN}] | EUR|USD|GBP|CHF|KRW | °[CF]? | km/h | (?:[mck]?m|ha)[²³]? | [mk]?g | m?l | [kMGT]B | [kM]?Wh? | [kMG]Hz | h ))"""
+ENDED = r"(?![A-Za-z\d]|[.,:/'’-]\d)"  # and not within 2026-05-03T08
+
 # Every repetition is bounded or cannot match in two ways, so that a page of one kind of character takes linear time.
 VALUE = re.compile(
     rf"""
     [{PLACEHOLDERS}]
-    | (?:https?://|www\.)[^\s<>"„“”»«{PLACEHOLDERS}]{{1,2000}}(?<![.,;:!?)\]'’])  # an address, without what ends the sentence
-    | (?<![\w.+@-])[\w.+-]{{1,64}}@\w[\w-]{{0,62}}(?:\.\w[\w-]{{0,62}}){{1,8}}     # somebody's e-mail
-    | (?<![\w.@/-])(?:[\w-]{{1,62}}\.){{1,4}}(?:{ENDINGS})(?:/[\w./?=&%\#-]{{0,200}}[\w/])?(?![\w@])  # example.org/a, report.pdf
+    | (?:(?:https?|s?ftp|file)://|www\.)(?:[^\s/?\#<>"„“”»«{HANGUL}{PLACEHOLDERS}]|[{HANGUL}](?=[{HANGUL}-]{{0,62}}\.\w)){{0,300}}
+      (?:[/?\#][^\s<>"„“”»«{PLACEHOLDERS}]{{0,2000}})?(?<![.,;:!?)\]'’])  # an address, without what ends the sentence
+    | (?<![\w.+@-])[\w.+-]{{1,64}}@{HOST}{{1,63}}(?:\.{HOST}{{1,63}}){{1,8}}         # somebody's e-mail
+    | (?<![\w.@/-])(?:[\w-]{{1,62}}\.){{1,4}}(?:{ENDINGS})(?:/[\w./?=&%\#-]{{0,200}}[\w/])?(?!@|{HOST})  # example.org/a, report.pdf
     | (?<![\w@\#&/])[@\#]\w{{1,60}} | &\#?\w{{1,10}};                                # @somebody, #something, &amp;
-    | </?[A-Za-z][^<>]{{0,200}}> | \{{\w{{0,40}}\}} | %\d?[sd](?!\w)               # tags, and what programs fill in
+    | </?[A-Za-z][^<>]{{0,200}}> | [$%]?\{{{{1,3}}[\w.]{{0,40}}\}}{{1,3}}            # tags, and what programs fill in
+    | %(?:\(\w{{1,40}}\)|\d\$)?[\d.]{{0,4}}[sdf](?!\w)
     | [\u2600-\u27bf\U0001f000-\U0001faff][\u200d\ufe0f\u2600-\u27bf\U0001f000-\U0001faff]{{0,40}}  # little pictures
     | (?<!\w)[A-Z]{{2}}\d\d[ ]?[A-Z\d]{{4}}(?:[ ]?\d[A-Z\d]{{3}}){{1,6}}(?:[ ]?\d[A-Z\d]{{0,2}})?(?!\w)  # an IBAN
     | (?<![\w.,])(?:\+\d{{1,4}}|\(0\d{{1,5}}\)|0\d{{1,5}})                          # a telephone: +49 (0)221 12-34
       (?:(?:[ \u00a0/-]|[ ][/–-][ ])(?:\(\d{{1,4}}\)[ ]?)?\d{{1,8}}){{1,6}}(?![A-Za-z\d])
-    | (?<![\w.,])[+-]?\d{{1,3}}(?:[ \u00a0\u202f]\d{{3}}){{1,4}}(?:[.,]\d{{1,40}})?(?![A-Za-z\d])  # 1 000 000
-    | (?<![\w.,])[+-]?\d{{1,40}}(?:[.,:/'’-]\d{{1,40}}){{0,8}}(?![A-Za-z\d])       # 7, 8:45, 1.000,50, 2026-11-18; not 21st
+    | (?<![\w.,])\d{{4}}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{{1,9}})?)?(?:Z|[+-]\d\d:?\d\d)?(?!\w)
+    | (?<![\w.,])(?:[{SIGN}][ ]?)?[+-]?(?:
+        \d{{1,3}}(?:[ \u00a0\u202f]\d{{3}}){{1,4}}(?:[.,]\d{{1,40}})?{UNIT}?{ENDED}    # 1 000 000
+      | \d{{1,40}}(?:[.,:/'’-]\d{{1,40}}){{0,20}}{UNIT}?{ENDED})                        # 7, 8:45, 1.000,50 €, 2026-11-18; not 21st
     """,
     re.VERBOSE,
 )

@@ -5,20 +5,32 @@ const PLACEHOLDERS = Array.from({ length: 10 }, (_, number) => String.fromCodePo
 const HELD = "\\u{10f100}-\\u{10f109}";
 const CHARACTER = "\\p{L}\\p{N}_"; // of a word, as Python's \w
 const LETTER = "[\\p{L}\\p{Nl}\\p{No}]";
+const HANGUL = "가-힣"; // which goes on behind an address: a.example에서
+const HOST = `(?:(?![${HANGUL}])[${CHARACTER}]|-)`;
+const SIGN = "€$£¥₩";
+const UNIT =
+  // what a number measures is kept with it
+  `(?:[ \\u00a0\\u202f]?(?:[${SIGN}]|EUR|USD|GBP|CHF|KRW|°[CF]?|km/h|(?:[mck]?m|ha)[²³]?|[mk]?g|m?l|[kMGT]B|[kM]?Wh?|[kMG]Hz|h))`;
+const ENDED = "(?![A-Za-z\\p{Nd}]|[.,:/'’\\-]\\p{Nd})";
 const PICTURES = "\\u2600-\\u27bf\\u{1f000}-\\u{1faff}";
 const VALUE_PATTERN = [
   `[${HELD}]`,
-  `(?:https?://|www\\.)[^${WHITE}<>"„“”»«${HELD}]{1,2000}(?<![.,;:!?)\\]'’])`,
-  `(?<![${CHARACTER}.+@\\-])[${CHARACTER}.+\\-]{1,64}@[${CHARACTER}][${CHARACTER}\\-]{0,62}(?:\\.[${CHARACTER}][${CHARACTER}\\-]{0,62}){1,8}`,
-  `(?<![${CHARACTER}.@/\\-])(?:[${CHARACTER}\\-]{1,62}\\.){1,4}(?:${ENDINGS})(?:/[${CHARACTER}./?=&%#\\-]{0,200}[${CHARACTER}/])?(?![${CHARACTER}@])`,
+  `(?:(?:https?|s?ftp|file)://|www\\.)(?:[^${WHITE}/?#<>"„“”»«${HANGUL}${HELD}]|[${HANGUL}](?=[${HANGUL}\\-]{0,62}\\.[${CHARACTER}])){0,300}` +
+    `(?:[/?#][^${WHITE}<>"„“”»«${HELD}]{0,2000})?(?<![.,;:!?)\\]'’])`,
+  `(?<![${CHARACTER}.+@\\-])[${CHARACTER}.+\\-]{1,64}@${HOST}{1,63}(?:\\.${HOST}{1,63}){1,8}`,
+  `(?<![${CHARACTER}.@/\\-])(?:[${CHARACTER}\\-]{1,62}\\.){1,4}(?:${ENDINGS})(?:/[${CHARACTER}./?=&%#\\-]{0,200}[${CHARACTER}/])?(?!@|${HOST})`,
   `(?<![${CHARACTER}@#&/])[@#][${CHARACTER}]{1,60}|&#?[${CHARACTER}]{1,10};`,
-  `</?[A-Za-z][^<>]{0,200}>|\\{[${CHARACTER}]{0,40}\\}|%\\p{Nd}?[sd](?![${CHARACTER}])`,
+  `</?[A-Za-z][^<>]{0,200}>|[$%]?\\{{1,3}[${CHARACTER}.]{0,40}\\}{1,3}`,
+  `%(?:\\([${CHARACTER}]{1,40}\\)|\\p{Nd}\\$)?[\\p{Nd}.]{0,4}[sdf](?![${CHARACTER}])`,
   `[${PICTURES}][\\u200d\\ufe0f${PICTURES}]{0,40}`,
   `(?<![${CHARACTER}])[A-Z]{2}\\p{Nd}\\p{Nd} ?[A-Z\\p{Nd}]{4}(?: ?\\p{Nd}[A-Z\\p{Nd}]{3}){1,6}(?: ?\\p{Nd}[A-Z\\p{Nd}]{0,2})?(?![${CHARACTER}])`,
   `(?<![${CHARACTER}.,])(?:\\+\\p{Nd}{1,4}|\\(0\\p{Nd}{1,5}\\)|0\\p{Nd}{1,5})` +
     `(?:(?:[ \\u00a0/\\-]| [/–\\-] )(?:\\(\\p{Nd}{1,4}\\) ?)?\\p{Nd}{1,8}){1,6}(?![A-Za-z\\p{Nd}])`,
-  `(?<![${CHARACTER}.,])[+\\-]?\\p{Nd}{1,3}(?:[ \\u00a0\\u202f]\\p{Nd}{3}){1,4}(?:[.,]\\p{Nd}{1,40})?(?![A-Za-z\\p{Nd}])`,
-  `(?<![${CHARACTER}.,])[+\\-]?\\p{Nd}{1,40}(?:[.,:/'’\\-]\\p{Nd}{1,40}){0,8}(?![A-Za-z\\p{Nd}])`,
+  `(?<![${CHARACTER}.,])\\p{Nd}{4}-\\p{Nd}{2}-\\p{Nd}{2}T\\p{Nd}{2}:\\p{Nd}{2}(?::\\p{Nd}{2}(?:\\.\\p{Nd}{1,9})?)?` +
+    `(?:Z|[+\\-]\\p{Nd}{2}:?\\p{Nd}{2})?(?![${CHARACTER}])`,
+  `(?<![${CHARACTER}.,])(?:[${SIGN}] ?)?[+\\-]?` +
+    `(?:\\p{Nd}{1,3}(?:[ \\u00a0\\u202f]\\p{Nd}{3}){1,4}(?:[.,]\\p{Nd}{1,40})?${UNIT}?${ENDED}` +
+    `|\\p{Nd}{1,40}(?:[.,:/'’\\-]\\p{Nd}{1,40}){0,20}${UNIT}?${ENDED})`,
 ].join("|");
 const WORD_PATTERN = `${LETTER}{1,64}(?:['’]${LETTER}{1,64}){0,3}`;
 const READ = {
