@@ -158,7 +158,8 @@ def test_another_architecture_is_refused_by_name(demo: regard.Translator) -> Non
 def test_texts_are_split_as_in_python(program: Any, rounded_demo: regard.Translator) -> None:
     page = program(rounded_demo)
     glued = "Am 24. 12. 2020. Siehe www.a.example. Dann a@b.example. Gut. Ich habe Hunger.Wo bist du?Hier!Komm.Es war z.B.Ein Buch.I am here.It's Node.Js?The.End 했어요.그래서"
-    texts = [TEXT, glued, " ".join(german(8)), "Ein sehr langer Satz, " * 40, *hostile_lines(150)]
+    lists = "- Gut. - Ja.\n  • Nein\n\n> 1. Hallo\r\n(12)  Danke\nB) Komm\n-5 Grad\n- - so\n \n- "
+    texts = [TEXT, glued, lists, " ".join(german(8)), "Ein sehr langer Satz, " * 40, *hostile_lines(150)]
     expected = [[part.text for part in rounded_demo.split(text)] for text in texts]
     assert page.evaluate("(texts) => texts.map((text) => translator.split(text))", texts) == expected
     texts += [example.replace("|", "") for examples in EXAMPLES.values() for example in examples]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import regard
-from regard.tasks.translation.splitting import Part, join_texts, split_text
+from regard.tasks.translation.splitting import LIST_MARK, Part, join_texts, split_text
 
 GERMAN = "Der Hund läuft. Er sagt: „Komm mit!“ Warum? Das weiß niemand; aber er kommt, weil er will – und weil er muss."
 KOREAN = "오늘은날씨가매우좋습니다。그래서산책을나갔습니다！강아지도같이갔습니다？네、정말로즐거운하루였습니다。"
@@ -29,7 +29,7 @@ def check(text: str, longest: int, sentences: int = 1) -> list[str]:
     whole = "".join(before + part for before, part in parts)
     assert text.startswith(whole)
     assert not text[len(whole) :].strip()  # nothing but white space at its end is left
-    assert all(not before.strip() and part == part.strip() for before, part in parts)
+    assert all(not LIST_MARK.sub("", before, count=1).strip() and part == part.strip() for before, part in parts)
     assert all(0 < len(part) <= longest for _, part in parts)
     return texts(parts)
 
@@ -90,6 +90,9 @@ def test_a_character_that_is_too_long_stays_whole() -> None:
         ("Ab.\n\n  Cd.\tEf.", " ", "ab.\n\n  cd.\tef."),
         ("Ab.   Cd.\nEf.  ", " ", "ab.   cd.\nef."),
         ("他。她。", " ", "他。 她。"),
+        ("- Ab.\n  • Cd. - Ef.\n\n> Gh - i", " ", "- ab.\n  • cd. - ef.\n\n> gh - i"),
+        ("a) AB\n-Cd", " ", "a) ab\n-cd"),
+        ("A)\n- \n-- Cd", " ", "a)\n- \n-- cd"),
         ("Ab.\u2028\x0bCd.\rEf.\r\n\r\nGh.", " ", "ab.  cd. ef.\r\n\r\ngh."),
         ("Ab. Cd.\n\nEf.", "", "ab.cd.\n\nef."),
     ],
@@ -97,6 +100,12 @@ def test_a_character_that_is_too_long_stays_whole() -> None:
 def test_white_space_between_parts_comes_back(text: str, glue: str, joined: str) -> None:
     parts = split_text(text, 100, length)
     assert join_texts(parts, [part.text.lower() for part in parts], glue) == joined
+
+
+def test_the_mark_of_a_list_is_not_translated() -> None:
+    parts = split_text("- Ab.\n  • Cd. - Ef.\n> Gh\n(12)  Ij\nB) Kl\n-5 Mn\n- - O", 100, length)
+    assert texts(parts) == ["Ab.", "Cd.", "- Ef.", "Gh", "Ij", "Kl", "-5 Mn", "- O"]
+    assert texts(split_text("- Ab.", 100, length, sentences=0)) == ["- Ab."]  # whole, as it was asked for
 
 
 def test_what_became_nothing_leaves_no_space() -> None:
@@ -115,4 +124,4 @@ HOSTILE = [
 @pytest.mark.parametrize("text", HOSTILE)
 def test_every_letter_of_a_text_is_in_one_of_its_parts(text: str) -> None:
     parts = regard.load("demo", engine="native").split(text)
-    assert "".join("".join(part.text.split()) for part in parts) == "".join(text.split())
+    assert "".join("".join((part.before + part.text).split()) for part in parts) == "".join(text.split())

@@ -14,6 +14,8 @@ CLAUSE_END = re.compile(
     r"[,;:]\s+|[、，；：،؛]+\s*|(?<!\s)\s+(?=[—–-]\s)"
 )  # (?<!\s): else a run of spaces costs its square
 SPACE = re.compile(r"\s+")
+# What a line of a list begins with, or of a letter that is answered. `1. ` is a number, and may be an ordinal.
+LIST_MARK = re.compile(r"(?:[-–—*•·▪◦‣>#]{1,6}|\(?(?:\d{1,3}|[A-Za-z])\))[ \t\u00a0]+")
 STRANGE = re.compile(
     r"\r(?!\n)|[^\S \t\n\r\u00a0\u3000]"
 )  # would end a line for some readers, and did not in the source
@@ -25,7 +27,7 @@ class Part(NamedTuple):
     """What is translated at a time."""
 
     before: str
-    """White space that stands before it."""
+    """White space that stands before it, and a list's mark."""
     text: str
 
 
@@ -41,7 +43,7 @@ def split_text(text: str, longest: int, measure: Measure, sentences: int = 1, la
         return _parts([text])
     found = split_sentences(text, language)
     fitting = [piece for sentence in found for piece in _cut_long(sentence, longest, measure)]
-    return _parts(_gather(fitting, longest, measure, sentences))
+    return _parts(_gather(fitting, longest, measure, sentences), LIST_MARK)
 
 
 def join_texts(parts: Sequence[Part], texts: Sequence[str], glue: str) -> str:
@@ -53,14 +55,18 @@ def join_texts(parts: Sequence[Part], texts: Sequence[str], glue: str) -> str:
     return whole
 
 
-def _parts(pieces: list[str]) -> list[Part]:
-    """Pieces that together are the text → parts, each with the white space before it."""
-    parts, before = [], ""
+def _parts(pieces: list[str], mark: re.Pattern[str] | None = None) -> list[Part]:
+    """Pieces that together are the text → parts, each with the white space before it, and a `mark` that begins its line."""
+    parts: list[Part] = []
+    before = ""
     for piece in pieces:
         bare = piece.strip()
         begin = len(piece) - len(piece.lstrip())
         if bare:
-            parts.append(Part(STRANGE.sub(" ", before + piece[:begin]), bare))
+            before += piece[:begin]
+            marked = mark.match(bare) if mark and (not parts or "\n" in before) else None
+            at = marked.end() if marked else 0
+            parts.append(Part(STRANGE.sub(" ", before + bare[:at]), bare[at:]))
             before = piece[begin + len(bare) :]
         else:
             before += piece

@@ -36,6 +36,7 @@ const MARKS = {
   quotedOn: pattern("と|って|이?라(?:고|며|는)|하(?:고|며|면서) "),
   clause: pattern(`[,;:][${WHITE}]+|[、，；：،؛]+[${WHITE}]*|(?<![${WHITE}])[${WHITE}]+(?=[—–-][${WHITE}])`, "ug"),
   spaces: pattern(`[${WHITE}]+`, "ug"),
+  list: pattern("(?:[\\-–—*•·▪◦‣>#]{1,6}|\\(?(?:\\p{Nd}{1,3}|[A-Za-z])\\))[ \\t\\u00a0]+"), // what its lines begin with
 };
 
 // Where a match that begins exactly here ends; −1: there is none.
@@ -172,7 +173,16 @@ function endsAtLine(text, at, lines, end) {
 function splitText(text, longest, measure, most, rules) {
   if (!measure(text)) return [];
   const pieces = splitSentences(text, rules).flatMap((sentence) => cutLong(sentence, longest, measure));
-  return gather(pieces, longest, measure, most).map(strip).filter(Boolean);
+  let begins = true; // whether a line does
+  return gather(pieces, longest, measure, most).flatMap((piece) => {
+    const bare = strip(piece);
+    const spaces = piece.split(bare || piece); // before it and behind it
+    if (!bare) begins ||= piece.includes("\n");
+    if (!bare) return [];
+    const marked = begins || spaces[0].includes("\n") ? matchEnd(MARKS.list, bare, 0) : 0;
+    begins = spaces[spaces.length - 1].includes("\n");
+    return [bare.slice(Math.max(0, marked))];
+  });
 }
 
 /** @type {(text: string, longest: number, measure: (text: string) => number) => string[]} */
