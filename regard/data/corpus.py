@@ -193,7 +193,7 @@ def _columns(path: Path, data: ParallelText, split: str) -> Iterator[tuple[str, 
     for number, cells in _cells(path, data):
         if len(cells) < needed:
             raise DataError(
-                f"{path}, line {number} has {len(cells)} tab-separated columns, but column {needed} is asked for;"
+                f"{path}, line {number} has {len(cells)} {_separator(path)}-separated columns, but column {needed} is asked for;"
                 " see data.source_column, data.target_column and data.split_column"
             )
         if data.split_column:
@@ -212,8 +212,14 @@ def _columns(path: Path, data: ParallelText, split: str) -> Iterator[tuple[str, 
         raise DataError(f"{path} is empty")
 
 
+def _separator(path: Path) -> str:
+    from regard.data import tables
+
+    return "comma" if tables.is_table(path) else "tab"
+
+
 def _cells(path: Path, data: ParallelText) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a TSV or CSV by column; of JSONL source and target, called by their languages or `source` and `target`."""
+    """The rows of a TSV or CSV by column; of JSONL source and target, called by their languages."""
     from regard.data import tables  # late: it reads lines as this file does
 
     if not tables.is_table(path):

@@ -1,5 +1,5 @@
 """What of a parallel text is hardly meant, though it can be read: a header row, languages that changed places, held-out texts that
-training holds almost word for word."""
+training holds almost word for word, columns that hold no text."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ LOOKED_AT = 5_000
 """Pairs of a text whose languages are guessed."""
 TOLD_APART, SWAPPED = 30, 0.1
 """Of at least so many that can be told, a tenth must seem swapped to be worth a word: names and loan words mislead."""
+ODD = 0.3
+"""A share of a text whose pairs have an empty side, no letters on one, or the same on both, that is worth a word."""
 MOST_HELD_OUT = 20_000
 """Of each validation or test text that are compared with the training text."""
 SHOWN, LONGEST_NAME = 60, 40
@@ -40,6 +42,7 @@ def doubts(data: ParallelText, most: int | None = None) -> Iterator[str]:
             if all(is_there(file, data) for file in files):
                 yield from header_row(direction, split, files)
                 yield from swapped_languages(direction, split, files)
+                yield from odd_columns(direction, split, files)
     yield from near_duplicates(data, texts, most)
 
 
@@ -115,6 +118,33 @@ def swapped_languages(direction: Direction, split: str, files: tuple[str, ...]) 
             f"{setting_of(direction, split)}: {' and '.join(files)}: {wrong:,} of {right + wrong:,} pairs whose languages can be guessed have"
             f" {target} as source and {source} as target; exchange source_column and target_column, the two files, or the languages"
         )
+
+
+def odd_columns(direction: Direction, split: str, files: tuple[str, ...]) -> Iterator[str]:
+    """Whether many pairs are none: a column of numbers instead of a text, the same column twice, a side that is not there."""
+    found = dict.fromkeys(
+        (
+            "have an empty side",
+            "have no letters in the source",
+            "have no letters in the target",
+            "have two equal sides",
+        ),
+        0,
+    )
+    count = 0
+    for count, (source, target) in enumerate(pairs_of(direction, split, LOOKED_AT), 1):  # noqa: B007
+        letters = [any(map(str.isalpha, side)) for side in (source, target)]
+        odd = (not source.strip() or not target.strip(), not letters[0], not letters[1], source == target)
+        for kind, so in zip(found, odd, strict=True):
+            if so:
+                found[kind] += 1
+                break
+    for kind, number in found.items():
+        if number > ODD * count:
+            yield (
+                f"{setting_of(direction, split)}: {' and '.join(files)}: {number:,} of {count:,} pairs {kind}; see the two files, or"
+                " source_column and target_column"
+            )
 
 
 def near_duplicates(data: ParallelText, texts: list[Direction], most: int | None) -> Iterator[str]:

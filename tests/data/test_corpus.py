@@ -104,6 +104,12 @@ def test_a_row_of_too_few_columns_is_named(tmp_path: Path) -> None:
         list(read_pairs(("tsv",), data, "train"))
 
 
+def test_a_csv_that_other_marks_separate_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("Hund;dog\n")
+    with pytest.raises(DataError, match=r"a\.csv, line 1 has 1 comma-separated columns, but column 2"):
+        list(read_pairs(("a.csv",), ParallelText(folder=str(tmp_path)), "train"))
+
+
 def test_empty_text_is_refused(tmp_path: Path) -> None:
     data = corpus(tmp_path, tsv="", de="", en="")
     with pytest.raises(DataError, match=r"tsv is empty"):

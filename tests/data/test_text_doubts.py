@@ -157,6 +157,23 @@ def test_rows_that_are_all_alike_come_to_an_end() -> None:
     assert held_out._left == 0
 
 
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda row, pair: (str(row), pair[1]), "no letters in the source"),
+        (lambda row, pair: (pair[0], f"{row}.5"), "no letters in the target"),
+        (lambda row, pair: (pair[0], pair[0]), "two equal sides"),
+        (lambda row, pair: (pair[0], "" if row % 2 else pair[1]), "an empty side"),
+    ],
+)
+def test_columns_that_hold_no_text_are_told(tmp_path: Path, change: Any, kind: str) -> None:
+    table(tmp_path / "train.tsv", [change(row, pair) for row, pair in enumerate(pairs(60))])
+    table(tmp_path / "valid.tsv", [("1", "1"), ("", ""), *pairs(20, 2)])  # a few are no wonder
+    (told,) = [each for each in doubts(data(tmp_path)) if "languages" not in each]
+    assert told.startswith("data.train: train.tsv: ")
+    assert f"of 60 pairs have {kind}" in told
+
+
 def test_empty_and_broken_text_is_left_to_those_who_read_it(tmp_path: Path) -> None:
     (tmp_path / "train.tsv").write_text("only one column\n")
     (tmp_path / "valid.tsv").write_text("")
