@@ -244,11 +244,18 @@ def _aligned(source: Path, target: Path) -> Iterator[tuple[str, str]]:
 
 def _refuse_table(path: Path, source: Path, target: Path) -> None:
     """Two tables would silently be taken for source and target, whole rows of them."""
+    from regard.data import tables
+
     beginning = list(islice(read_lines(path), BEGINNING))
-    if beginning and all("\t" in line for line in beginning):
+    if tables.is_table(path) or (beginning and all("\t" in line for line in beginning)):
+        why = (
+            "is a table by its name"
+            if tables.is_table(path)
+            else "has a tab in every line, like a TSV of source and target"
+        )
         raise DataError(
-            f"{path} has a tab in every line, like a TSV of source and target; but of two files the first is read as source"
-            " and the second as target, line by line. Name several TSV files as corpora, each by itself:"
+            f"{path} {why}; but of two files the first is read as source"
+            " and the second as target, line by line. Name several tables as corpora, each by itself:"
             f' [[data.corpus]] with name = "a" and train = ["{source.name}"], then another with train = ["{target.name}"]'
         )
 

@@ -21,8 +21,8 @@ LOOKED_AT = 5_000
 """Pairs of a text whose languages are guessed."""
 TOLD_APART, SWAPPED = 30, 0.1
 """Of at least so many that can be told, a tenth must seem swapped to be worth a word: names and loan words mislead."""
-ODD = 0.3
-"""A share of a text whose pairs have an empty side, no letters on one, or the same on both, that is worth a word."""
+ODD, FEW_ODD = 0.3, 10
+"""A share and a number of a text whose pairs have an empty side, no letters on one, or the same on both, that are worth a word."""
 MOST_HELD_OUT = 20_000
 """Of each validation or test text that are compared with the training text."""
 SHOWN, LONGEST_NAME = 60, 40
@@ -140,7 +140,7 @@ def odd_columns(direction: Direction, split: str, files: tuple[str, ...]) -> Ite
                 found[kind] += 1
                 break
     for kind, number in found.items():
-        if number > ODD * count:
+        if number >= FEW_ODD and number > ODD * count:
             yield (
                 f"{setting_of(direction, split)}: {' and '.join(files)}: {number:,} of {count:,} pairs {kind}; see the two files, or"
                 " source_column and target_column"

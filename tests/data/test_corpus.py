@@ -104,6 +104,15 @@ def test_a_row_of_too_few_columns_is_named(tmp_path: Path) -> None:
         list(read_pairs(("tsv",), data, "train"))
 
 
+@pytest.mark.parametrize("end", ["csv", "jsonl", "csv.gz"])
+def test_two_tables_are_no_source_and_target(tmp_path: Path, end: str) -> None:
+    for name in "ab":
+        text = b"Hund,dog\n"
+        (tmp_path / f"{name}.{end}").write_bytes(gzip.compress(text) if end.endswith("gz") else text)
+    with pytest.raises(DataError, match=r"a table by its name; .*\[\[data.corpus\]\]"):
+        list(read_pairs((f"a.{end}", f"b.{end}"), ParallelText(folder=str(tmp_path)), "train"))
+
+
 def test_a_csv_that_other_marks_separate_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("Hund;dog\n")
     with pytest.raises(DataError, match=r"a\.csv, line 1 has 1 comma-separated columns, but column 2"):
