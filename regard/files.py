@@ -173,21 +173,31 @@ class GrowingFile:
         return count
 
     def add(self, line: str) -> None:
-        self._file.write(f"{line}\n".encode())
-        self._file.flush()
+        with self._goes_on():
+            self._file.write(f"{line}\n".encode())
+            self._file.flush()
 
     def finish(self) -> None:
         """Give it its name."""
-        os.fsync(self._file.fileno())
-        self._file.close()
+        with self._goes_on():
+            os.fsync(self._file.fileno())
+            self._file.close()
         self.part.replace(self.path)
         self.notes.unlink(missing_ok=True)
         sync_folder(self.path.parent)
 
     def __exit__(self, *error: object) -> None:
         if not self._file.closed:
-            self._file.close()
+            with suppress(OSError):  # of a full disk, which was told already
+                self._file.close()
         self._release()
+
+    @contextmanager
+    def _goes_on(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise UsageError(f"cannot write {self.part}: {error.strerror}. The same command goes on.") from None
 
     def _release(self) -> None:
         self._lock.release()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import re
 from pathlib import Path
@@ -59,6 +61,25 @@ def test_what_was_interrupted_goes_on_to_the_same_lines(
     if "--json" in options:  # the last digits of scores may depend on the neighbours
         whole, parts = ([json.loads(line)["text"] for line in lines] for lines in (whole, parts))
     assert parts == whole
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    """Also if what is buffered cannot be written when the file is closed."""
+
+    class Full(io.BufferedRandom):
+        def flush(self) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "made.txt"
+    full = r"cannot write .*made\.txt\.part: No space left on device\. The same command goes on"
+    with GrowingFile(path, {}) as file:
+        file.add("one")
+        kept, file._file = file._file, Full(io.FileIO(tmp_path / "full", "w+"))
+        kept.close()
+        with pytest.raises(UsageError, match=full):
+            file.add("two")
+    with GrowingFile(path, {}) as file:
+        assert file.lines == 1
 
 
 def test_what_was_begun_otherwise_is_refused(run: Path, text: Path, tmp_path: Path) -> None:
