@@ -10,7 +10,14 @@ from regard.config.field import bounds_of
 from regard.config.recipe import Recipe, TaskSettings
 from regard.errors import shown
 
-LEARNING = ("dropout", "attention_dropout", "activation_dropout", "embedding_dropout", "output_dropout")
+LEARNING = (
+    "dropout",
+    "attention_dropout",
+    "activation_dropout",
+    "embedding_dropout",
+    "output_dropout",
+    "stochastic_depth",
+)
 """Of [model], what decides how it learns and not what it is."""
 DEPTH = ("layers", "encoder_layers")
 """What a model that reads calls the number of its layers."""
@@ -28,10 +35,10 @@ def take_over(given: dict[str, Any], stored: Recipe, row: TaskSettings, where: A
     def merge(section: str, theirs: Mapping[str, Any], changeable: tuple[str, ...] = ()) -> None:
         own = given.setdefault(section, {})
         for name, value in theirs.items():
-            plain = list(value) if isinstance(value, tuple) else value
-            if name in own and own[name] != plain and name not in changeable:
+            plain, said = _plain(value), _plain(own.get(name))
+            if name in own and said != plain and name not in changeable:
                 mistakes.append(
-                    f"{section}.{name} = {shown(own[name])}{where(f'{section}.{name}')} contradicts training.start ="
+                    f"{section}.{name} = {shown(said)}{where(f'{section}.{name}')} contradicts training.start ="
                     f" {shown(start)}, where it is {shown(plain)}; leave it out, or start without"
                 )
             own.setdefault(name, plain)
@@ -55,6 +62,11 @@ def take_over(given: dict[str, Any], stored: Recipe, row: TaskSettings, where: A
     else:
         merge("model", _common(given, stored, row), changeable=(*LEARNING, *DEPTH))
     return mistakes
+
+
+def _plain(value: Any) -> Any:
+    """As a recipe writes it; sizes have tuples."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _expand_size(given: dict[str, Any], stored: Recipe, row: TaskSettings) -> None:

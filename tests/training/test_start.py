@@ -10,6 +10,8 @@ import torch
 import regard
 from regard.checkpoint import read, read_model
 from regard.config import recipes
+from regard.config.inheritance import take_over
+from regard.config.tasks import TASKS
 from regard.dry_runs import dry_run
 from regard.errors import CheckpointError, ConfigError
 from tests.training.toy import train, write_corpus
@@ -92,6 +94,23 @@ def test_what_contradicts_the_start_is_named(trained: Path) -> None:
     with pytest.raises(ConfigError, match="no model at runs/nothing"):
         recipes.load(recipe, ["training.start=runs/nothing"])
     assert recipes.load(recipe, ["model.dropout=0.3"]).model.dropout == 0.3
+
+
+SIZED = [
+    (task, architecture, size)
+    for task, row in TASKS.items()
+    for architecture, each in row.architectures.items()
+    for size in each.sizes
+]
+
+
+@pytest.mark.parametrize(("task", "architecture", "size"), SIZED)
+def test_the_size_of_the_start_may_be_said_again(task: str, architecture: str, size: str) -> None:
+    model: dict[str, object] = {"architecture": architecture, "size": size}
+    stored = recipes.parse({"task": task, "model": model})
+    learning = {"stochastic_depth": 0.05} if hasattr(stored.model, "stochastic_depth") else {}
+    given = {"training": {"start": "runs/x"}, "model": {**model, **learning}}
+    assert take_over(given, stored, TASKS[task], lambda name: "") == []
 
 
 def test_a_recipe_object_takes_over_what_nobody_changed_in_it(trained: Path) -> None:
