@@ -13,6 +13,13 @@ Mistake: TypeAlias = tuple[float, Both]
 """A wrong number that people come to, and what they did."""
 
 
+IN_KOREAN = {
+    "크로스": "cross", "크로스 어텐션": "cross-attention", "인코더": "encoder", "디코더": "decoder", "인과": "causal", "인과 마스크": "causal mask",
+    "패딩": "padding", "같다": "same", "같음": "same", "같습니다": "same", "다르다": "different", "다름": "different", "다릅니다": "different",
+}  # fmt: skip
+"""Words that answer an exercise, as a Korean reader may write them."""
+
+
 class NotAnswered(Exception):  # noqa: N818 - no error
     """There are still three dots where the answer should be."""
 
@@ -36,8 +43,8 @@ def numbers(answer: Any) -> list[float]:
     if isinstance(answer, str):
         raise WrongKindError(
             (
-                f"Numbers are asked for, and {answer!r} is text. Write them without quotes, such as 0.5 or [1, 2].",
-                f"숫자를 묻는 문제인데 {answer!r}은(는) 텍스트입니다. 0.5나 [1, 2]처럼 따옴표 없이 쓰세요.",
+                f"Numbers are asked for, and {answer!r} is text. Write them without quotes or %, such as 0.5 or [1, 2].",
+                f"숫자를 묻는 문제인데 {answer!r}은(는) 텍스트입니다. 0.5나 [1, 2]처럼 따옴표와 % 없이 쓰세요.",
             )
         )
     if isinstance(answer, bool | int | float):
@@ -66,8 +73,8 @@ def number_is(right: float, *mistakes: Mistake, otherwise: Both, tolerance: floa
         given = numbers(answer)
         if len(given) != 1:
             return (
-                f"One number is asked for, not {len(given)}.",
-                f"숫자 하나를 묻는 문제입니다. 지금은 {len(given)}개입니다.",
+                f"One number is asked for, not {len(given)}. A decimal has a point: 0.84, not 0,84.",
+                f"숫자 하나를 묻는 문제입니다. 지금은 {len(given)}개입니다. 소수점은 쉼표가 아니라 점입니다: 0,84가 아니라 0.84.",
             )
         if near(given[0], right, tolerance):
             return None
@@ -77,11 +84,12 @@ def number_is(right: float, *mistakes: Mistake, otherwise: Both, tolerance: floa
 
 
 def word_is(right: str | Sequence[str], mistakes: Mapping[str, Both], otherwise: Both) -> Judge:
-    """A judge of one word out of few; capitals do not matter."""
+    """A judge of one word out of few, in English or Korean; capitals do not matter."""
     rights = {right} if isinstance(right, str) else set(right)
 
     def judge(answer: Any) -> Both | None:
         word = str(answer).strip().lower()
+        word = IN_KOREAN.get(word, word)
         return None if word in rights else mistakes.get(word, otherwise)
 
     return judge

@@ -30,7 +30,7 @@ from_loss = number_is(
 )  # fmt: skip
 
 mask = word_is(
-    ("causal", "causal mask", "causal_mask", "인과", "인과 마스크"),
+    ("causal", "causal mask", "causal_mask"),
     {
         "padding": (
             "Both need to hide padding. Which one hides the future?",
