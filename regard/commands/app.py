@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from typer.core import TyperCommand
 
 import regard
 from regard.config.shipped import shipped_recipes
@@ -46,11 +47,24 @@ Quiet = Annotated[
 ]
 
 
+class Verb(TyperCommand):
+    """Where texts are arguments, one that begins with a hyphen is taken for an option: the message tells what to do."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            texts = any(each.param_type_name == "argument" and each.nargs == -1 for each in self.params)
+            if texts and hasattr(error, "option_name") and isinstance(message := getattr(error, "message", None), str):
+                error.message = f"{message}. A text that begins with - is written behind --"  # type: ignore[attr-defined]
+            raise
+
+
 class Verbs(typer.Typer):
     """An app whose every verb takes `--quiet` and `--plugin`, and imports what the latter names before anything else."""
 
     def command(self, *given: Any, **options: Any) -> Callable[[F], F]:
-        register = super().command(*given, **options)
+        register = super().command(*given, cls=Verb, **options)
 
         def add(verb: F) -> F:
             @wraps(verb)

@@ -29,6 +29,11 @@ def test_arguments_one_line_each(run: Path) -> None:
     assert answer.lines[0] == succeed("translate", run, SENTENCE).lines[0] != ""
 
 
+def test_a_text_may_begin_with_a_hyphen(run: Path) -> None:
+    assert "behind --" in fail("translate", run, "- Ja.")
+    assert len(succeed("translate", run, "--", "- Ja.").lines) == 1
+
+
 INPUTS = {
     "empty": b"",
     "one": b"Ja.\n",
