@@ -189,7 +189,7 @@ def write_with_movie(path: Path, seen: Attention) -> Path:
 def test_a_word_may_be_wider_than_a_phone(open_page: Open, tmp_path: Path) -> None:
     word = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft"
     tokens = [f"▁{word}", f"▁{word}", "</s>"]
-    given = decoded(tokens, tokens, text=f"{word} {word}", translation=word, title=word, facts={word: word})
+    given = decoded(tokens[1:], tokens, text=word, translation=f"{word} {word}", title=word, facts={word: word})
     page = open_page(write_with_movie(tmp_path / "page.html", given), **NARROW)
     expect(page.locator(".warning.repeated")).to_be_visible()
     page.locator("#words").click()

@@ -12,6 +12,7 @@ import pytest
 
 import regard
 from regard.tasks.classification.verbs import view as view_decision
+from regard.tasks.language_model.page import tokens_read
 from regard.tasks.language_model.verbs import view as view_text
 from regard.tasks.movie_file import load_movie
 from regard.view.arrays import unpack
@@ -81,7 +82,7 @@ def test_a_frame_of_a_language_model_is_where_it_looks_back_then(rhymes: Path) -
     assert movie["kind"] == "decoder"
     for probe, seen in zip(movie["probes"], movie["frames"][-1]["probes"], strict=True):
         look = writer.look(probe["source"]["text"])
-        assert (look.read, look.tokens) == (probe["source"]["tokens"], probe["target"]["tokens"])
+        assert (tokens_read(look.read), look.tokens) == (probe["source"]["tokens"], probe["target"]["tokens"])
         np.testing.assert_allclose(unpack(seen["weights"]), look.weights, atol=2e-5)
         expected = [each.tokens[0] for each in look.alternatives]
         assert seen["text"].split() == text_of([each for each in expected if each != "</s>"]).split()

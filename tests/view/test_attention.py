@@ -326,7 +326,7 @@ def test_source_words_that_nobody_looked_at_are_reported() -> None:
     weights = np.zeros((2, 2, len(TARGET), len(SOURCE)))
     weights[..., 0] = 1.0
     assert unseen(seen(weights={"cross": weights})) == [[1, 2]]  # "dog", "runs"; not "." nor the end
-    weights[:, :, 2] = [0.2, 0.0, 0.4, 0.4, 0.0, 0.0]  # one token looks at both tokens of "runs": that is enough
+    weights[:, :, 2] = [0.0, 0.0, 0.5, 0.5, 0.0, 0.0]  # one token looks at both tokens of "runs": that is enough
     assert unseen(seen(weights={"cross": weights})) == [[1]]
     in_bytes = ["▁A", "▁", "<0xEC>", "<0x99>", "<0x84>", "</s>"]
     weights = np.zeros((1, 1, len(TARGET), 6))
