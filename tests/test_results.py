@@ -89,6 +89,9 @@ def test_every_kept_score_is_computed_again(folder: Path) -> None:
     told = json.loads((folder / "scores.json").read_text(encoding="utf-8"))
     assert told["command"].startswith("regard evaluate ")
     assert not re.search(r"/(work|home|root|Users|tmp)/", json.dumps(told)), "a path of a machine"
+    for answers in (*folder.glob("*.txt"), *folder.glob("*.tsv")):
+        text = answers.read_text(encoding="utf-8")
+        assert not re.search(r"(^|\s)/(work|home|root|Users|tmp)/", text), f"a path of a machine in {answers}"
     computed = check(folder)
     if folder.name == "demo":  # whose references are bundled
         assert computed == 3

@@ -31,6 +31,14 @@ def test_learns_and_is_evaluated(run: Path) -> None:
     assert accuracy["pictures"] == sum(map(sum, found["confusion"])) == 90
 
 
+def test_answers_name_pictures_below_the_folder_of_the_data(run: Path, tmp_path: Path) -> None:
+    regard.evaluate(run, output=tmp_path)
+    (file,) = tmp_path.glob("*.tsv")
+    names = [line.split("\t")[3] for line in file.read_text(encoding="utf-8").splitlines()]
+    assert len(names) == 90
+    assert not any(name.startswith(("/", str(run.parent))) for name in names)
+
+
 def test_takes_paths_images_and_arrays_alike(run: Path, tmp_path: Path) -> None:
     from PIL import Image
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from regard.data.pictures import Example, find
@@ -44,14 +46,15 @@ def evaluate(
     if folder is not None:
         keep_apart((folder / f"{each.name}.tsv" for each in sets), (path for each in sets for path in each.paths))
     for test_set in sets:
-        with predictions(folder, test_set.name, _described) as write:
+        with predictions(folder, test_set.name, partial(_described, test_set.data.folder)) as write:
             found = evaluate_pictures(recognizer, test_set, write)
         yield found
 
 
-def _described(example: Example) -> tuple[str, str]:
-    """The last columns of a file of predictions: label and picture."""
-    return example.label, " ".join(example.name.split())
+def _described(folder: str, example: Example) -> tuple[str, str]:
+    """The last columns of a file of predictions: label, and picture, below the folder of the data: the file may be passed on."""
+    picture = example.name.removeprefix(f"{folder}{os.sep}") if folder else example.name
+    return example.label, " ".join(picture.split())
 
 
 def score(model: str | Path, texts: Iterable[str] | None, look_ahead: int) -> Iterator[Scored]:
