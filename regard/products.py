@@ -56,6 +56,8 @@ PACKS = (
 """Whether this CPU is one on which oneDNN is the faster, for few rows: MKL is Intel's."""
 LITTLE = 2**19
 """Multiplications of a product that is over before oneDNN has begun."""
+MANY = 512
+"""Rows beside which it hardly counts how the weight lies, but a copy of the rows would."""
 
 
 def is_large(model: Any) -> bool:
@@ -109,9 +111,7 @@ def add_over_rows(total: Tensor, x: Tensor, y: Tensor) -> None:
 
 
 def _suits(x: Tensor, weight: Tensor) -> bool:
-    if (
-        torch.compiler.is_compiling() or torch._C._is_tracing()
-    ):  # whoever reads the program wants torch's own operations
+    if is_read():
         return False
     work = x.numel() * weight.size(0)
     if work < LEAST or work < LEAST_ROWS * weight.numel():
@@ -151,10 +151,10 @@ class Linear(nn.Linear):
 
 
 class PackedLinear(Linear):
-    """For decoding: what a linear layer computes, of the same weight and bias, a handful of rows at a time.
+    """For whoever learns no more: what a linear layer computes, of the same weight and bias, a handful of rows at a time.
 
-    Of its weight there are copies, made when they are first needed. Packed for oneDNN, products take half the time and less; transposed, where
-    a row or two meet a small matrix, and where oneDNN is no faster.
+    Of its weight there are copies, made when they are first needed and when it was changed. Packed for oneDNN, products take half the time
+    and less; transposed, where a row or two meet a small matrix, and where oneDNN is no faster. Many rows need neither.
     """
 
     def __init__(self, linear: nn.Linear) -> None:
@@ -163,28 +163,46 @@ class PackedLinear(Linear):
         self.weight, self.bias = linear.weight, linear.bias
         self._packed: tuple[Tensor, Tensor | None] | None = None  #     weight and bias
         self._transposed: tuple[Tensor, Tensor | None] | None = None
+        self._version = version(self.weight)
 
     def forward(self, input: Tensor) -> Tensor:
         """[.., I] → [.., O]."""
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled() or input.numel() >= MANY * self.in_features or is_read():
             return product(input, self.weight, self.bias)
+        if version(self.weight) != self._version:
+            self._packed, self._transposed, self._version = None, None, version(self.weight)
         if input.numel() * self.out_features <= LITTLE or not PACKS or input.dtype != torch.float32:
-            if self._transposed is None:
-                self._transposed = self.weight.detach().t().contiguous().t(), self.bias  # [O, I], lying as [I, O]
-            return functional.linear(input, *self._transposed)
-        if self._packed is None:
-            self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach()), self.bias
+            transposed = self._transposed  # another thread may replace it
+            if transposed is None:
+                transposed = self._transposed = (
+                    self.weight.detach().t().contiguous().t(),
+                    self.bias,
+                )  # [O, I], lying as [I, O]
+            return functional.linear(input, *transposed)
+        packed = self._packed
+        if packed is None:
+            packed = self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach()), self.bias
         rows = input if input.ndim == 2 else input.reshape(-1, self.in_features)  # [N, I]
         count = rows.size(0)
         if more := rounded_up(count) - count:
             rows = functional.pad(rows, (0, 0, 0, more))
-        found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, *self._packed, "none", [], "")
+        found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, *packed, "none", [], "")
         found = found[:count] if more else found
         return found if input.ndim == 2 else found.view(*input.shape[:-1], -1)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is packed is of this CPU and of this process."""
         return {**self.__dict__, "_packed": None, "_transposed": None}
+
+
+def version(weight: Tensor) -> int:
+    """Another number after every change of the weight, of which torch keeps no count where it was made to be read only."""
+    return 0 if weight.is_inference() else weight._version
+
+
+def is_read() -> bool:
+    """Whether what runs is the reading of a program, by one who wants torch's own operations."""
+    return torch.compiler.is_compiling() or torch._C._is_tracing()
 
 
 def rounded_up(rows: int) -> int:

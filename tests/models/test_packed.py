@@ -14,7 +14,7 @@ from torch import nn
 from regard.models.encoder_decoder import EncoderDecoder as Model
 from regard.models.int8 import in_int8
 from regard.models.packed import pack_weights
-from regard.products import LITTLE, PackedLinear
+from regard.products import LITTLE, MANY, PackedLinear
 from tests.models.small import RIVALS, TAKEN_OUT, ragged, small_model
 
 
@@ -35,7 +35,7 @@ def test_products_of_all_shapes_are_those_of_a_linear_layer(outputs: int, bias: 
     plain = nn.Linear(128, outputs, bias=bias)
     packed = PackedLinear(plain)
     with torch.inference_mode():
-        for rows in [(0,), (1,), (2,), (5,), (160,), (3, 7), (2, 40), (4, 0), (1, 1), ()]:
+        for rows in [(0,), (1,), (2,), (5,), (160,), (3, 7), (2, 40), (4, 0), (1, 1), (), (MANY - 1,), (2, MANY)]:
             x = torch.randn(*rows, 128)
             torch.testing.assert_close(packed(x), plain(x))
         aslant = torch.randn(128, 64).t()
@@ -54,6 +54,34 @@ def test_gradients_are_those_of_a_linear_layer() -> None:
     packed(torch.ones(9, 128)).sum().backward()
     assert plain.weight.grad is not None
     torch.testing.assert_close(plain.weight.grad, torch.full((5_000, 128), 9.0))
+
+
+@pytest.mark.parametrize("rows", [1, 9, MANY])
+@pytest.mark.parametrize("outputs", [3, 5_000])
+def test_a_weight_that_changes_is_packed_anew(outputs: int, rows: int) -> None:
+    plain = nn.Linear(128, outputs)
+    packed, x = PackedLinear(plain), torch.randn(rows, 128)
+    with torch.inference_mode():
+        packed(x)
+    with torch.no_grad():
+        plain.weight.mul_(-2)
+    with torch.inference_mode():
+        torch.testing.assert_close(packed(x), plain(x))
+
+
+def test_whoever_reads_the_program_finds_torch_s_own_operations() -> None:
+    packed = PackedLinear(nn.Linear(128, 5_000))
+    with torch.no_grad():
+        told = str(torch.export.export(packed, (torch.randn(9, 128),)).graph)
+    assert "aten.linear" in told
+    assert "mkldnn" not in told
+
+
+def test_a_weight_made_for_reading_only_is_packed() -> None:
+    with torch.inference_mode():
+        plain = nn.Linear(128, 5_000)
+        packed, x = PackedLinear(plain), torch.randn(9, 128)
+        torch.testing.assert_close(packed(x), plain(x))
 
 
 def test_a_copy_packs_anew() -> None:

@@ -22,6 +22,7 @@ from regard.data.tokenizer import START, Side
 from regard.errors import UsageError
 from regard.models.classifier import TextClassifier
 from regard.models.layers import Table
+from regard.models.packed import pack_weights
 from regard.tasks.alternatives import SHOWN_BY_LENS
 from regard.tasks.classification.assets import ClassificationAssets
 from regard.tasks.classification.attribution import attribute
@@ -69,7 +70,7 @@ class Classifier(TextVectors, Switchable):
         assets: ClassificationAssets,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model, self.recipe, self.assets = model.eval(), recipe, assets
+        self.model, self.recipe, self.assets = pack_weights(model.eval()), recipe, assets
         self.provenance = provenance or {}
         self.tokenizer, self.labels, self.temperature = assets.tokenizer, assets.labels, assets.temperature
 

@@ -19,6 +19,7 @@ from regard.data.images import Pixels, Seen, see
 from regard.data.pictures import Example, pictures_in
 from regard.data.pixels import decode
 from regard.errors import DataError
+from regard.models.packed import pack_weights
 from regard.models.vit import PictureClassifier
 from regard.notes import note
 from regard.tasks.image_classification.assets import PictureAssets
@@ -59,7 +60,7 @@ class Recognizer:
         *,
         origin: str | Path = "",
     ) -> None:
-        self.model, self.recipe, self.assets, self.origin = model.eval(), recipe, assets, origin
+        self.model, self.recipe, self.assets, self.origin = pack_weights(model.eval()), recipe, assets, origin
         self.provenance = provenance or {}
         self.labels, self.temperature = assets.labels, assets.temperature
 

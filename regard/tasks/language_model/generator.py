@@ -26,6 +26,7 @@ from regard.decoding.steppable import Steppable
 from regard.errors import UsageError
 from regard.models.language_model import LanguageModel, RecurrentLanguageModel
 from regard.models.layers import Table
+from regard.models.packed import pack_weights
 from regard.tasks import vectors
 from regard.tasks.alternatives import alternatives, told_by_lens
 from regard.tasks.language_model.evaluation import (
@@ -71,7 +72,7 @@ class TextGenerator(TextVectors, Switchable):
         recipe: config.LanguageRecipe,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model, self.tokenizer, self.recipe = model.eval(), tokenizer, recipe
+        self.model, self.tokenizer, self.recipe = pack_weights(model.eval()), tokenizer, recipe
         self.provenance = provenance or {}
         self.whole = recipe.data.documents == "stream"
         self.context = min(recipe.data.max_tokens, model.max_positions)

@@ -24,6 +24,7 @@ from regard.errors import UsageError
 from regard.files import replacing
 from regard.models.guidance import Guided
 from regard.models.image_codes import as_tensor
+from regard.models.packed import pack_weights
 from regard.models.text_to_image import TextToImage
 from regard.tasks.text_to_image.assets import PaintingAssets
 from regard.tasks.text_to_image.captions import caption_ids, no_caption
@@ -136,7 +137,7 @@ class Painter:
         assets: PaintingAssets,
         provenance: Mapping[str, Any] | None = None,
     ) -> None:
-        self.model, self.recipe, self.assets = model.eval(), recipe, assets
+        self.model, self.recipe, self.assets = pack_weights(model.eval()), recipe, assets
         self.provenance = provenance or {}
         self.tokenizer, self.codes = assets.tokenizer, assets.codes.to(model.device).eval()
 

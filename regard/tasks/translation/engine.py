@@ -184,10 +184,6 @@ def native_engine(trained: Trained, name: str | Path, int8: bool, shortlist: boo
         if trained.assets.lexicon and shortlist
         else None
     )
-    model = trained.model
-    if int8:
-        model = in_int8(model)
-    elif model.device.type == "cpu":
-        model = pack_weights(model)
+    model = in_int8(trained.model) if int8 else pack_weights(trained.model)
     native = Native(model, shortlists)
     return WorkerPool(native, workers) if workers > 1 else native
