@@ -114,7 +114,8 @@ def dry_run(
     ema = bool(training.ema)
     require_memory(parameters, ema=ema)
     model = row.build(settings.model, sizes)
-    read_start(settings)  # what is wrong with it is said now
+    if (start := read_start(settings)) is not None:  # what is wrong with it is said now
+        start.names(model, row)
     freeze(model, training.freeze)
     part = training.batch_tokens // training.accumulate
     tokens = min(part, DRY_RUN_TOKENS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,12 +63,7 @@ class Start:
     def fill(self, model: nn.Module, row: Task, assets: Any) -> list[str]:
         """Copy what fits into a model that was just built → what was taken, in words."""
         wanted = unique_weights(model)
-        if row.name == self.row.name:
-            anew = row.renewed(self.assets, assets)
-            names = {name: name for name in wanted if name.split(".")[0] not in anew}
-        else:
-            names = dict(self._of_reader(model, wanted))
-            anew = ()
+        names = self.names(model, row, row.renewed(self.assets, assets) if row.name == self.row.name else ())
         for own, theirs in names.items():
             found = self.file.weights[theirs]
             if found.shape != wanted[own].shape and not self._has_grown(found, wanted[own], assets):
@@ -81,6 +76,13 @@ class Start:
                 found, into = self.file.weights[theirs], wanted[own]
                 (into if found.shape == into.shape else into[: len(found)]).copy_(found)
         return list(self._told(wanted, names))
+
+    def names(self, model: nn.Module, row: Task, anew: Collection[str] = ()) -> dict[str, str]:
+        """What the weights that can be taken over are called there; none is an error. Parts in `anew` are not taken."""
+        wanted = unique_weights(model)
+        if row.name != self.row.name:
+            return dict(self._of_reader(model, wanted))
+        return {name: name for name in wanted if name.split(".")[0] not in anew}
 
     def _has_grown(self, found: Tensor, wanted: Tensor, assets: Any) -> bool:
         """Whether a weight has a row for each token, and now some more: placeholders and tags stand behind all other tokens,

@@ -13,7 +13,7 @@ from regard.config import recipes
 from regard.config.inheritance import take_over
 from regard.config.tasks import TASKS
 from regard.dry_runs import dry_run
-from regard.errors import CheckpointError, ConfigError
+from regard.errors import CheckpointError, ConfigError, UsageError
 from tests.training.toy import train, write_corpus
 
 SHORT = """
@@ -94,6 +94,14 @@ def test_what_contradicts_the_start_is_named(trained: Path) -> None:
     with pytest.raises(ConfigError, match="no model at runs/nothing"):
         recipes.load(recipe, ["training.start=runs/nothing"])
     assert recipes.load(recipe, ["model.dropout=0.3"]).model.dropout == 0.3
+
+
+def test_a_dry_run_says_what_cannot_be_taken_over(trained: Path, tmp_path: Path) -> None:
+    assert dry_run(recipe_from(trained)).mistakes == ()
+    of_pictures = tmp_path / "painter.toml"
+    of_pictures.write_text(SHORT.format(folder=tmp_path, start="painter"), encoding="utf-8")
+    with pytest.raises(UsageError, match="'painter' is of the task 'text-to-image', and between tasks only layers"):
+        dry_run(of_pictures)
 
 
 SIZED = [
