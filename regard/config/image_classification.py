@@ -165,7 +165,7 @@ SETTINGS = TaskSettings(
         }),
         "cct": Architecture(CompactTransformer, {
             "tiny": dict(width=64, feed_forward=128, heads=4, layers=2, dropout=0.0, stem=(32,)),
-            "small": dict(width=128, feed_forward=256, heads=4, layers=4, dropout=0.0, stem=(48,)),
+            "small": dict(width=112, feed_forward=224, heads=4, layers=4, dropout=0.0, stem=(64, 96)),
             "base": dict(width=256, feed_forward=512, heads=4, layers=7, dropout=0.1, stem=(64,)),
         }),
     },

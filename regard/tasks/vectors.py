@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # a model may be at work without torch, until somebody wants 
 
 Vector: TypeAlias = NDArray[np.float32]
 
-BATCH_TOKENS = 8_192
+BATCH_TOKENS = 2_048  # what lies between two layers then stays in a CPU's cache
 
 
 class Window(NamedTuple):

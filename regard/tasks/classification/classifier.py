@@ -35,7 +35,7 @@ from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
 from regard.tasks.vectors import Reading, TextVectors, Window
 from regard.view.words import text_of
 
-BATCH_TOKENS = 8_192
+BATCH_TOKENS = 2_048  # what lies between two layers then stays in a CPU's cache
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from regard.tasks.image_classification.augmentation import augment
 from regard.training.loss import Loss, smoothed_loss
 from regard.training.trainable import Finished, MicroBatch, WithoutMovie
 
-TOGETHER = 256  # pictures that are looked at without learning
+TOGETHER = 64  # pictures that are looked at without learning; what lies between two layers then stays in a CPU's cache
 LABELS = 10  # a guess, where the training pictures are not there yet
 
 
