@@ -113,8 +113,16 @@ def _is_plain(layer: nn.Module) -> bool:
         type(own) is SelfAttention
         and (cross is None or type(cross) is CrossAttention)
         and own.total_key_width == own.total_value_width
-        and all(_is_usual(module) for module in layer.modules())
+        and all(map(_is_usual, _parts(layer)))
     )
+
+
+def _parts(layer: nn.Module) -> list[nn.Module]:
+    """A layer and all modules inside; `modules` of torch takes longer than a product of few rows."""
+    found = [layer]
+    for module in found:
+        found.extend(inner for inner in module._modules.values() if inner is not None)
+    return found
 
 
 def _is_usual(module: nn.Module) -> bool:

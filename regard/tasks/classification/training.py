@@ -215,6 +215,8 @@ def windows_of(
 def pooled(logits: Tensor, owners: Tensor, count: int) -> Tensor:
     """Windows vote: their logits [W, C] → logarithms of the mean probabilities of each of so many texts [S, C]."""
     log_probabilities = logits.log_softmax(-1)  # [W, C]
+    if len(owners) == count:  # each has one window
+        return log_probabilities
     most = log_probabilities.new_full((count, log_probabilities.size(1)), -math.inf)
     # Of each text the greatest is taken out first: else small ones would vanish in exp.
     most = most.scatter_reduce(0, owners[:, None].expand_as(logits), log_probabilities, "amax")  # [S, C]
