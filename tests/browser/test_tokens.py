@@ -100,7 +100,10 @@ def test_placeholders_stay_whole(blank_page: Page, kind: str) -> None:
 
 def test_parts_are_read_and_written_as_in_python(blank_page: Page, demo: regard.Translator) -> None:
     """Values behind placeholders, and text in one case."""
-    values = "UM 8:45 AN A@B.EXAMPLE, <b>{x}</b> %s; 1.000,50 https://a.example/B? VOM 3. MAI, 5 KM, 5 km, 3.5kg €5 -5 °C {{y}} %1$s www.가.kr에서 a@b.kr로 2026-05-03T08:45Z"
+    values = (
+        "UM 8:45 AN A@B.EXAMPLE, <b>{x}</b> %s; 1.000,50 https://a.example/B? VOM 3. MAI, 5 KM, 5 km, 3.5kg €5 -5 °C {{y}} %1$s"
+        " www.가.kr에서 a@b.kr로 2026-05-03T08:45Z AB-1234-X를 7-X9-44A RTX4090, MP3-PLAYER U-20-Team"
+    )
     assigned = [line for line in hostile_lines(300) if all(unicodedata.category(each) != "Cn" for each in line)]
     assert len(assigned) > 100  # a browser may know letters that Python does not know yet
     some = [values, values.lower(), *corpus()[:60], *assigned]

@@ -12,6 +12,7 @@ const UNIT =
   // what a number measures is kept with it
   `(?:[ \\u00a0\\u202f]?(?:[${SIGN}]|EUR|USD|GBP|CHF|KRW|°[CF]?|km/h|(?:[mck]?m|ha)[²³]?|[mk]?g|m?l|[kMGT]B|[kM]?Wh?|[kMG]Hz|h))`;
 const ENDED = "(?![A-Za-z\\p{Nd}]|[.,:/'’\\-]\\p{Nd})";
+const CODE_ENDED = `(?!(?![${HANGUL}])[${CHARACTER}]|-|\\.[${CHARACTER}])`;
 const PICTURES = "\\u2600-\\u27bf\\u{1f000}-\\u{1faff}";
 const VALUE_PATTERN = [
   `[${HELD}]`,
@@ -28,6 +29,9 @@ const VALUE_PATTERN = [
     `(?:(?:[ \\u00a0/\\-]| [/–\\-] )(?:\\(\\p{Nd}{1,4}\\) ?)?\\p{Nd}{1,8}){1,6}(?![A-Za-z\\p{Nd}])`,
   `(?<![${CHARACTER}.,])\\p{Nd}{4}-\\p{Nd}{2}-\\p{Nd}{2}T\\p{Nd}{2}:\\p{Nd}{2}(?::\\p{Nd}{2}(?:\\.\\p{Nd}{1,9})?)?` +
     `(?:Z|[+\\-]\\p{Nd}{2}:?\\p{Nd}{2})?(?![${CHARACTER}])`,
+  `(?<![${CHARACTER}.@/\\-])(?![A-Z\\p{Nd}\\-]{0,60}[A-Z]{4})(?=[A-Z\\-]{0,20}\\p{Nd})(?=[\\p{Nd}\\-]{0,60}[A-Z])` +
+    `[A-Z\\p{Nd}]{1,12}(?:-[A-Z\\p{Nd}]{1,12}){1,4}${CODE_ENDED}`,
+  `(?<![${CHARACTER}.@/\\-])[A-Z]{1,4}\\p{Nd}{2,12}[A-Z]{0,3}${CODE_ENDED}`,
   `(?<![${CHARACTER}.,])(?:[${SIGN}] ?)?[+\\-]?` +
     `(?:\\p{Nd}{1,3}(?:[ \\u00a0\\u202f]\\p{Nd}{3}){1,4}(?:[.,]\\p{Nd}{1,40})?${UNIT}?${ENDED}` +
     `|\\p{Nd}{1,40}(?:[.,:/'’\\-]\\p{Nd}{1,40}){0,20}${UNIT}?${ENDED})`,
