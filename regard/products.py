@@ -161,42 +161,42 @@ class PackedLinear(Linear):
         nn.Module.__init__(self)
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.weight, self.bias = linear.weight, linear.bias
-        self._packed: tuple[Tensor, Tensor | None] | None = None  #     weight and bias
-        self._transposed: tuple[Tensor, Tensor | None] | None = None
-        self._version = version(self.weight)
+        self._packed: Tensor | None = None
+        self._transposed: Tensor | None = None
+        self._made_of: tuple[Tensor, int] | None = None
 
     def forward(self, input: Tensor) -> Tensor:
         """[.., I] → [.., O]."""
+        weight, bias = self.weight, self.bias
         if torch.is_grad_enabled() or input.numel() >= MANY * self.in_features or is_read():
-            return product(input, self.weight, self.bias)
-        if version(self.weight) != self._version:
-            self._packed, self._transposed, self._version = None, None, version(self.weight)
+            return product(input, weight, bias)
+        made_of = self._made_of
+        if made_of is None or made_of[0] is not weight or made_of[1] != version(weight):
+            self._packed, self._transposed, self._made_of = None, None, (weight, version(weight))
+        # Another thread may replace either copy meanwhile.
         if input.numel() * self.out_features <= LITTLE or not PACKS or input.dtype != torch.float32:
-            transposed = self._transposed  # another thread may replace it
+            transposed = self._transposed
             if transposed is None:
-                transposed = self._transposed = (
-                    self.weight.detach().t().contiguous().t(),
-                    self.bias,
-                )  # [O, I], lying as [I, O]
-            return functional.linear(input, *transposed)
+                transposed = self._transposed = weight.detach().t().contiguous().t()  # [O, I], lying as [I, O]
+            return functional.linear(input, transposed, bias)
         packed = self._packed
         if packed is None:
-            packed = self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach()), self.bias
+            packed = self._packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
         rows = input if input.ndim == 2 else input.reshape(-1, self.in_features)  # [N, I]
         count = rows.size(0)
         if more := rounded_up(count) - count:
             rows = functional.pad(rows, (0, 0, 0, more))
-        found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, *packed, "none", [], "")
+        found: Tensor = torch.ops.mkldnn._linear_pointwise(rows, packed, bias, "none", [], "")
         found = found[:count] if more else found
         return found if input.ndim == 2 else found.view(*input.shape[:-1], -1)
 
     def __getstate__(self) -> dict[str, Any]:
         """What is packed is of this CPU and of this process."""
-        return {**self.__dict__, "_packed": None, "_transposed": None}
+        return {**self.__dict__, "_packed": None, "_transposed": None, "_made_of": None}
 
 
 def version(weight: Tensor) -> int:
-    """Another number after every change of the weight, of which torch keeps no count where it was made to be read only."""
+    """Another number after every change of the numbers, of which torch keeps no count where they were made to be read only."""
     return 0 if weight.is_inference() else weight._version
 
 
