@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -66,7 +67,7 @@ class LabelledPictures(Data):
 
 
 @dataclass(frozen=True)
-class PictureModel(AttentionModel):
+class PictureModel(AttentionModel, ABC):
     """What every Transformer of patches can be told."""
 
     width: int = setting(96, least=2, most=WIDEST)
@@ -80,9 +81,9 @@ class PictureModel(AttentionModel):
     stochastic_depth: float = setting(0.0, below=1)
     """Share of the pictures that skip the last layer's sub-layers in training, and less in earlier layers, the first none."""
 
+    @abstractmethod
     def grid(self, side: int) -> int:
         """Tokens in a row, of pictures with such a side."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

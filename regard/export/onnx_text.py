@@ -6,6 +6,7 @@ S texts, or rows that are written · T positions · P positions of the past · L
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -207,15 +208,15 @@ def export_language_model(trained: Trained, folder: Path, *, made_from: str = ""
         describe(temporary, trained, NAME, made_from, version=onnx.__version__, opset=OPSET, memory=shapes)
 
 
-class WritingGraph(nn.Module):
+class WritingGraph(nn.Module, ABC):
     """What a graph of a language model says of its memory: tensors by name, and along which axis each grows."""
 
     grows: dict[str, tuple[int, int | None]]
     """By name of what is remembered: the axis of rows, and that of positions if it has one."""
 
+    @abstractmethod
     def memory(self, rows: int, past: int) -> dict[str, Tensor]:
         """What so many rows remember after so many tokens, all zeros."""
-        raise NotImplementedError
 
     def axes(self) -> dict[str, dict[int, str]]:
         named: dict[str, dict[int, str]] = {name: {0: "rows", 1: "positions"} for name in ("ids", "logits")}

@@ -6,6 +6,7 @@ D width · L labels
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import pairwise
 
 import torch
@@ -19,7 +20,7 @@ from regard.attention.record import Observed
 from regard.models.layers import EncoderLayer, last_norm
 
 
-class PictureClassifier(Observed):
+class PictureClassifier(Observed, ABC):
     """What both share: tokens get positions, look at each other in every layer, and one vector of all is labelled."""
 
     extra = 0
@@ -44,9 +45,9 @@ class PictureClassifier(Observed):
         """Pictures [S, C, H, W], normalised → logits [S, L]."""
         return self.classify(self.encode(self.embed(pictures)))
 
+    @abstractmethod
     def tokens(self, pictures: Tensor) -> Tensor:
         """Pictures [S, C, H, W] → vectors [S, T, D]; they know no place yet."""
-        raise NotImplementedError
 
     def embed(self, pictures: Tensor) -> Tensor:
         """Pictures [S, C, H, W] → vectors with their positions [S, T, D]."""
@@ -77,9 +78,9 @@ class PictureClassifier(Observed):
         self.note(states=states, pooled=pooled, logits=logits)
         return logits
 
+    @abstractmethod
     def pool(self, states: Tensor) -> Tensor:
         """States [S, T, D] → one vector for each picture [S, D]."""
-        raise NotImplementedError
 
     def attention_names(self) -> dict[str, list[str]]:
         """By kind of attention, the modules that attend, first layer first: their names in a record."""
