@@ -26,6 +26,7 @@ HOST = rf"(?:[^\W{HANGUL}]|-)"
 SIGN = "€$£¥₩"
 UNIT = rf"""(?:[ \u00a0\u202f]?
     (?:[{SIGN}] | EUR|USD|GBP|CHF|KRW | °[CF]? | km/h | (?:[mck]?m|ha)[²³]? | [mk]?g | m?l | [kMGT]B | [kM]?Wh? | [kMG]Hz | h ))"""
+CODE_ENDED = rf"(?![^\W{HANGUL}]|-|\.\w)"
 ENDED = r"(?![A-Za-z\d]|[.,:/'’-]\d)"  # and not within 2026-05-03T08
 
 # Every repetition is bounded or cannot match in two ways, so that a page of one kind of character takes linear time.
@@ -45,8 +46,8 @@ VALUE = re.compile(
       (?:(?:[ \u00a0/-]|[ ][/–-][ ])(?:\(\d{{1,4}}\)[ ]?)?\d{{1,8}}){{1,6}}(?![A-Za-z\d])
     | (?<![\w.,])\d{{4}}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{{1,9}})?)?(?:Z|[+-]\d\d:?\d\d)?(?!\w)
     | (?<![\w.@/-])(?![A-Z\d-]{{0,60}}[A-Z]{{4}})(?=[A-Z-]{{0,20}}\d)(?=[\d-]{{0,60}}[A-Z])  # AB-1234-X, not MP3-PLAYER
-      [A-Z\d]{{1,12}}(?:-[A-Z\d]{{1,12}}){{1,4}}(?![^\W{HANGUL}]|-|\.\w)
-    | (?<![\w.@/-])[A-Z]{{1,4}}\d{{2,12}}[A-Z]{{0,3}}(?![^\W{HANGUL}]|-|\.\w)             # RTX4090, not A4
+      [A-Z\d]{{1,12}}(?:-[A-Z\d]{{1,12}}){{1,4}}{CODE_ENDED}
+    | (?<![\w.@/-])[A-Z]{{1,4}}\d{{2,12}}[A-Z]{{0,3}}{CODE_ENDED}             # RTX4090, not A4
     | (?<![\w.,])(?:[{SIGN}][ ]?)?[+-]?(?:
         \d{{1,3}}(?:[ \u00a0\u202f]\d{{3}}){{1,4}}(?:[.,]\d{{1,40}})?{UNIT}?{ENDED}    # 1 000 000
       | \d{{1,40}}(?:[.,:/'’-]\d{{1,40}}){{0,20}}{UNIT}?{ENDED})                        # 7, 8:45, 1.000,50 €, 2026-11-18; not 21st

@@ -32,10 +32,8 @@ from regard.tasks.provenance import told_count, told_scores
 from regard.tasks.registry import count_parameters
 from regard.tasks.switches import Switchable
 from regard.tasks.texts import LOOK_AHEAD, Texts, in_blocks, shown
-from regard.tasks.vectors import Reading, TextVectors, Window
+from regard.tasks.vectors import BATCH_TOKENS, Reading, TextVectors, Window
 from regard.view.words import text_of
-
-BATCH_TOKENS = 2_048  # what lies between two layers then stays in a CPU's cache
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from regard.errors import RegardError
 from regard.export.agreement import ProbabilityAgreement, compare_probabilities
 from regard.notes import note
-from regard.tasks.classification.classifier import BATCH_TOKENS, Classifier
+from regard.tasks.classification.classifier import Classifier
 from regard.tasks.classification.evaluation import file_labelled_set, recipe_labelled_sets
 from regard.tasks.classification.training import windows_of
 from regard.tasks.data_folder import with_data_folder
 from regard.tasks.exporting import NOT_AT_HAND, Exported, Order, Target
 from regard.tasks.task import Trained
+from regard.tasks.vectors import BATCH_TOKENS
 from regard.tasks.verbs import load
 
 if TYPE_CHECKING:
